@@ -1,0 +1,139 @@
+//! What a person sees when something could not be carried out.
+//!
+//! The library's errors are mute fragments ("read /x"); kind, path, line and hint are put to them
+//! here, where they are shown.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::sys::disk::PathError;
+use crate::sys::lock::LockError;
+use crate::sys::plan::PlanError;
+use crate::sys::{shown, term};
+use crate::text::name::NameError;
+
+/// A verb that could not be carried out: exit 2, one line, perhaps a hint.
+#[derive(Debug)]
+pub struct Failure {
+    kind: &'static str,
+    message: String,
+    path: Option<PathBuf>,
+    line: Option<usize>,
+    /// The message names the path already.
+    named: bool,
+    causes: Vec<String>,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// `kind` is one of the stable words that docs/FORMATS lists.
+    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), path: None, line: None, named: false, causes: Vec::new(), hint: None }
+    }
+
+    /// Which file it is about.
+    #[must_use]
+    pub fn at(mut self, path: &Path, line: Option<usize>) -> Self {
+        self.path = Some(path.to_owned());
+        self.line = line;
+        self
+    }
+
+    /// A command that would help.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Takes the errors below `error` along as causes.
+    #[must_use]
+    pub fn caused_by(mut self, error: &dyn Error) -> Self {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            self.causes.push(error.to_string());
+            next = error.source();
+        }
+        self
+    }
+
+    /// Prints it: words on standard error, or with `--json` one object on standard output.
+    pub fn show(&self, json: bool) {
+        if json {
+            let object = json!({ "schema": 1, "error": {
+                "kind": self.kind, "message": self.message,
+                "path": self.path.as_ref().map(|path| path.to_string_lossy()), "line": self.line,
+                "causes": self.causes, "hint": self.hint,
+            }});
+            // Nobody is left to tell if standard output is gone.
+            let _ = term::out(format!("{object}\n").as_bytes());
+        } else {
+            term::err(&self.to_string());
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut text = format!("error: {}", shown::text(&self.message));
+        if let Some(path) = self.path.as_ref().filter(|_| !self.named) {
+            write!(text, " ({}", shown::path(path))?;
+            if let Some(line) = self.line {
+                write!(text, ":{line}")?;
+            }
+            text.push(')');
+        }
+        text.push('\n');
+        for cause in &self.causes {
+            writeln!(text, "caused by: {}", shown::text(cause))?;
+        }
+        if let Some(hint) = &self.hint {
+            writeln!(text, "hint: {}", shown::text(hint))?;
+        }
+        f.write_str(&text)
+    }
+}
+
+impl From<PathError> for Failure {
+    fn from(error: PathError) -> Self {
+        let mut failure = Self::new("io", format!("failed to {error}"));
+        if let Some(cause) = error.source() {
+            failure = failure.caused_by(cause);
+        }
+        // The message names the path; the field is for `--json`.
+        failure.named = true;
+        failure.path = Some(error.path);
+        failure
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Conflict { ref path, .. } => {
+                let path = path.clone();
+                Self { path: Some(path), named: true, ..Self::new("conflict", format!("failed to {error}")) }
+            }
+            PlanError::Disk(error) => error.into(),
+            torn @ PlanError::Torn { .. } => Self::new("torn", format!("failed to {torn}")),
+        }
+    }
+}
+
+impl From<LockError> for Failure {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Held { .. } => Self::new("locked", format!("failed to {error}")),
+            LockError::Disk(error) => error.into(),
+        }
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        Self::new("name", error.to_string())
+    }
+}

@@ -1,0 +1,69 @@
+//! The roof: arguments, output, failure; one file per verb.
+//!
+//! [`main`] looks at the first word: what harnesses call on every tool call (`gate`, `hook`) has a
+//! small parser of its own, since building the whole tree of verbs costs more than the rest of such
+//! a call.
+
+pub mod args;
+pub mod context;
+pub mod failure;
+pub mod output;
+pub mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::sys::term;
+use context::Context;
+use failure::Failure;
+
+/// How a verb ended: the exit code in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// 0: yes, or done.
+    Yes,
+    /// 1: the answer is no (refused by a check, findings, nothing there).
+    No,
+}
+
+/// What a verb returns: an answer, or why it could not be carried out (2).
+pub type Outcome = Result<Answer, Failure>;
+
+/// The whole program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let json = args.global.json;
+    let outcome = Context::new(args.global).and_then(|context| verbs::run(&context, args.verb));
+    match outcome {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(failure) => {
+            failure.show(json);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Help and version go to standard output and are an answer; a wrong word is exit 2.
+fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        let json = std::env::args_os().any(|arg| arg == "--json");
+        let text = error.to_string();
+        if json {
+            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            Failure::new("usage", first).hint("loci --help").show(true);
+        } else {
+            term::err(&text);
+        }
+        ExitCode::from(2)
+    } else if term::out(error.to_string().as_bytes()).is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(2)
+    }
+}

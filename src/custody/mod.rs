@@ -1,0 +1,3 @@
+//! Whose it is: owners, acts, the judge, delegations and inboxes.
+
+pub mod act;

@@ -1,0 +1,7 @@
+//! The program: parse, run, exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    loci::cli::main()
+}

@@ -1,0 +1,511 @@
+//! The disk: reads that can't be fooled into blocking, writes that can't leave half a file.
+
+use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering as Atomic};
+
+use super::fault::step;
+use super::shown;
+
+/// An operation on a path that could not be carried out; reads on after "failed to …".
+#[derive(Debug, thiserror::Error)]
+#[error("{verb} {}", shown::path(.path))]
+pub struct PathError {
+    /// What was tried, as a verb: `read`, `rename`, …
+    pub verb: &'static str,
+    /// On which path.
+    pub path: PathBuf,
+    /// Why it failed.
+    #[source]
+    pub source: io::Error,
+}
+
+impl PathError {
+    /// Makes one; also for `map_err`.
+    pub fn new(verb: &'static str, path: &Path, source: io::Error) -> Self {
+        Self { verb, path: path.to_owned(), source }
+    }
+}
+
+/// The outcome of an operation on the disk.
+pub type Outcome<T = ()> = Result<T, PathError>;
+
+fn tell<T>(verb: &'static str, path: &Path, result: io::Result<T>) -> Outcome<T> {
+    result.map_err(|source| PathError::new(verb, path, source))
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a socket, a device: never opened.
+    Other,
+}
+
+impl From<fs::FileType> for Kind {
+    fn from(kind: fs::FileType) -> Self {
+        if kind.is_file() {
+            Self::File
+        } else if kind.is_dir() {
+            Self::Dir
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// What the disk says about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meta {
+    /// What stands there.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub len: u64,
+    /// Permission bits, as in `0o644`.
+    pub mode: u32,
+    /// Device and inode: the identity of the object.
+    pub id: (u64, u64),
+    /// Time of the last change of content, in nanoseconds since 1970.
+    pub mtime_ns: i128,
+    /// Who owns it on disk (user id).
+    pub uid: u32,
+}
+
+impl From<fs::Metadata> for Meta {
+    fn from(meta: fs::Metadata) -> Self {
+        Self {
+            kind: meta.file_type().into(),
+            len: meta.len(),
+            mode: meta.mode() & 0o7777,
+            id: (meta.dev(), meta.ino()),
+            mtime_ns: i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()),
+            uid: meta.uid(),
+        }
+    }
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name.
+    pub name: OsString,
+    /// What it is; links are not followed.
+    pub kind: Kind,
+}
+
+/// Whether an error means that nothing is there.
+#[must_use]
+pub fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What stands at `path`, links not followed; `None` where nothing does.
+///
+/// # Errors
+/// Where the disk can't say (no permission to look, a loop of links above it, a name too long).
+pub fn look(path: &Path) -> Outcome<Option<Meta>> {
+    tell("look at", path, present(fs::symlink_metadata(path)).map(|meta| meta.map(Meta::from)))
+}
+
+/// What stands at `path`, links followed; `None` where nothing does, also behind a dangling link.
+///
+/// # Errors
+/// As [`look`].
+pub fn look_through(path: &Path) -> Outcome<Option<Meta>> {
+    tell("look at", path, present(fs::metadata(path)).map(|meta| meta.map(Meta::from)))
+}
+
+/// Whether a directory is there, links followed. What can't be looked at counts as not there.
+#[must_use]
+pub fn is_dir(path: &Path) -> bool {
+    matches!(look_through(path), Ok(Some(Meta { kind: Kind::Dir, .. })))
+}
+
+/// Whether a regular file is there, links followed. What can't be looked at counts as not there.
+#[must_use]
+pub fn is_file(path: &Path) -> bool {
+    matches!(look_through(path), Ok(Some(Meta { kind: Kind::File, .. })))
+}
+
+/// Where a link points to, as it is written.
+///
+/// # Errors
+/// Where it is no link, or can't be read.
+pub fn read_link(path: &Path) -> Outcome<PathBuf> {
+    tell("read the link", path, fs::read_link(path))
+}
+
+/// The real path: all links followed, no `.` or `..`.
+///
+/// # Errors
+/// Where something on the way does not exist or can't be looked at.
+pub fn canonical(path: &Path) -> Outcome<PathBuf> {
+    tell("resolve", path, fs::canonicalize(path))
+}
+
+/// Opens a regular file for reading; anything else is refused before it can block (a pipe) or have
+/// an effect (a device).
+fn open_regular(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
+}
+
+/// Reads a whole regular file, links followed.
+///
+/// # Errors
+/// Where it is not there, not a regular file, or can't be read.
+pub fn read(path: &Path) -> Outcome<Vec<u8>> {
+    let whole = open_regular(path).and_then(|mut file| {
+        let mut data = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or(0).min(1 << 26) + 1);
+        file.read_to_end(&mut data)?;
+        Ok(data)
+    });
+    tell("read", path, whole)
+}
+
+/// Reads a regular file, links followed; `None` where nothing is there.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_if_there(path: &Path) -> Outcome<Option<Vec<u8>>> {
+    match read(path) {
+        Ok(data) => Ok(Some(data)),
+        Err(error) if is_absent(&error.source) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads the first `max` bytes of a regular file; `true` says that there is more.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_start(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
+    let start = open_regular(path).and_then(|file| {
+        let mut data = Vec::new();
+        file.take(max.saturating_add(1)).read_to_end(&mut data)?;
+        Ok(data)
+    });
+    let mut data = tell("read", path, start)?;
+    let more = data.len() as u64 > max;
+    if more {
+        data.truncate(usize::try_from(max).unwrap_or(usize::MAX));
+    }
+    Ok((data, more))
+}
+
+/// The entries of a directory, sorted bytewise by name.
+///
+/// # Errors
+/// Where it is not a directory or can't be read.
+pub fn list(path: &Path) -> Outcome<Vec<Entry>> {
+    let mut entries = tell("list", path, entries(path))?;
+    entries.sort_by(|a, b| by_bytes(&a.name, &b.name));
+    Ok(entries)
+}
+
+/// The entries of a directory in the order of the disk: for walks that sort later or never.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_unsorted(path: &Path) -> Outcome<Vec<Entry>> {
+    tell("list", path, entries(path))
+}
+
+fn entries(path: &Path) -> io::Result<Vec<Entry>> {
+    fs::read_dir(path)?
+        .map(|entry| {
+            let entry = entry?;
+            Ok(Entry { kind: entry.file_type()?.into(), name: entry.file_name() })
+        })
+        .collect()
+}
+
+/// The order of names everywhere: bytewise.
+#[must_use]
+pub fn by_bytes(a: &OsStr, b: &OsStr) -> Ordering {
+    a.as_bytes().cmp(b.as_bytes())
+}
+
+/// Makes one directory.
+///
+/// # Errors
+/// Where something is there already, or the parent is not.
+pub fn make_dir(path: &Path) -> Outcome {
+    tell("make the directory", path, step("mkdir", path, || fs::create_dir(path)))
+}
+
+/// Makes a directory and what is missing above it; one that is there is left as it is.
+///
+/// # Errors
+/// Where something else stands in the way, or it can't be made.
+pub fn make_dirs(path: &Path) -> Outcome {
+    if is_dir(path) {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_dirs(parent)?;
+    }
+    match make_dir(path) {
+        // Somebody else was quicker.
+        Err(error) if error.source.kind() == io::ErrorKind::AlreadyExists && is_dir(path) => Ok(()),
+        other => other,
+    }
+}
+
+fn write_and_sync(path: &Path, data: &[u8], mode: u32) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(data)?;
+    file.sync_all()
+}
+
+/// Writes a file that must not be there yet, and syncs it.
+///
+/// # Errors
+/// Where something is there, or the write fails; then nothing is left behind.
+pub fn write_new(path: &Path, data: &[u8], mode: u32) -> Outcome {
+    let mut made = false;
+    let result = step("write", path, || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        made = true;
+        file.write_all(data)?;
+        file.sync_all()
+    });
+    if result.is_err() && made {
+        let _ = fs::remove_file(path);
+    }
+    tell("write", path, result)
+}
+
+/// Prefix of the temporary files that [`replace`] makes beside its target.
+pub const TEMP_PREFIX: &str = ".loci-tmp-";
+
+fn temp_beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Atomic::Relaxed);
+    path.with_file_name(format!("{TEMP_PREFIX}{}-{count}", std::process::id()))
+}
+
+/// Replaces a file in one step: temporary file beside it, sync, rename, sync of the directory.
+/// The mode of a file that was there is kept unless `mode` says otherwise. A link at `path` is
+/// replaced, not followed.
+///
+/// # Errors
+/// Where any of it fails; then the old file is still there, whole.
+pub fn replace(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
+    let mode = match mode {
+        Some(mode) => mode,
+        None => look(path)?.filter(|meta| meta.kind == Kind::File).map_or(0o644, |meta| meta.mode),
+    };
+    let temp = temp_beside(path);
+    let written = step("write", &temp, || {
+        match fs::remove_file(&temp) {
+            Err(error) if !is_absent(&error) => return Err(error),
+            _ => {}
+        }
+        write_and_sync(&temp, data, mode)?;
+        fs::set_permissions(&temp, fs::Permissions::from_mode(mode))
+    });
+    let renamed = written.and_then(|()| step("rename", path, || fs::rename(&temp, path)));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&temp);
+    }
+    tell("write", path, renamed)?;
+    sync_parent(path)
+}
+
+/// Appends one record with one `write`, under a lock on the file, and syncs it. A torn last line
+/// (no line end) is closed first, so that the new record stands on its own line.
+///
+/// # Errors
+/// Where the file can't be opened, locked or written; a record is never half-counted: a reader
+/// skips a last line without its end.
+pub fn append(path: &Path, record: &[u8]) -> Outcome {
+    let result = step("append", path, || {
+        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o644).open(path)?;
+        let file = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, errno)| io::Error::from(errno))?;
+        let len = file.metadata()?.len();
+        let mut data = Vec::with_capacity(record.len() + 1);
+        if len > 0 {
+            let mut last = [0_u8; 1];
+            std::os::unix::fs::FileExt::read_exact_at(&*file, &mut last, len - 1)?;
+            if last != *b"\n" {
+                data.push(b'\n');
+            }
+        }
+        data.extend_from_slice(record);
+        (&*file).write_all(&data)?;
+        file.sync_data()
+    });
+    tell("append to", path, result)
+}
+
+/// Renames, replacing what stands at `to`.
+///
+/// # Errors
+/// Where the kernel refuses.
+pub fn rename(from: &Path, to: &Path) -> Outcome {
+    tell("rename", from, step("rename", from, || fs::rename(from, to)))
+}
+
+/// Renames where nothing stands at `to`; a race can't overwrite either.
+///
+/// # Errors
+/// `AlreadyExists` where something is there; else as [`rename`].
+pub fn rename_noreplace(from: &Path, to: &Path) -> Outcome {
+    tell("rename", from, step("rename", from, || noreplace(from, to)))
+}
+
+#[cfg(target_os = "linux")]
+fn noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    use nix::errno::Errno;
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    match renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE) {
+        // Some network file systems do not know the flag.
+        Err(Errno::EINVAL | Errno::ENOSYS) => noreplace_by_look(from, to),
+        other => other.map_err(io::Error::from),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn noreplace(from: &Path, to: &Path) -> io::Result<()> {
+    noreplace_by_look(from, to)
+}
+
+/// The best that can be had without the flag: a hard link fails where the name is taken; what can't
+/// be linked is looked at first, and a race stays possible there.
+fn noreplace_by_look(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(from)?.is_file() {
+        fs::hard_link(from, to)?;
+        return fs::remove_file(from);
+    }
+    if present(fs::symlink_metadata(to))?.is_some() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
+/// Removes a file or a link (never what it points to).
+///
+/// # Errors
+/// Where nothing is there, or it is a directory.
+pub fn remove_file(path: &Path) -> Outcome {
+    tell("remove", path, step("unlink", path, || fs::remove_file(path)))
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+/// Where it is not empty, or not there.
+pub fn remove_dir(path: &Path) -> Outcome {
+    tell("remove", path, step("rmdir", path, || fs::remove_dir(path)))
+}
+
+/// Removes everything at `path`; links in it are removed, not followed. Nothing there is fine.
+///
+/// # Errors
+/// At the first thing that can't be removed; the rest stays.
+pub fn remove_tree(path: &Path) -> Outcome {
+    match look(path)? {
+        None => Ok(()),
+        Some(Meta { kind: Kind::Dir, .. }) => {
+            for entry in list(path)? {
+                remove_tree(&path.join(entry.name))?;
+            }
+            remove_dir(path)
+        }
+        Some(_) => remove_file(path),
+    }
+}
+
+/// Makes a link at `path` with the text `target`.
+///
+/// # Errors
+/// Where something is there already.
+pub fn make_link(path: &Path, target: &Path) -> Outcome {
+    tell("make the link", path, step("symlink", path, || std::os::unix::fs::symlink(target, path)))
+}
+
+/// Sets the permission bits.
+///
+/// # Errors
+/// Where that is not allowed.
+pub fn set_mode(path: &Path, mode: u32) -> Outcome {
+    tell("set the mode of", path, step("chmod", path, || fs::set_permissions(path, fs::Permissions::from_mode(mode))))
+}
+
+/// Syncs a directory, so that the names in it survive a crash.
+///
+/// # Errors
+/// Where it can't be opened or synced.
+pub fn sync_dir(path: &Path) -> Outcome {
+    tell("sync", path, step("fsync", path, || File::open(path)?.sync_all()))
+}
+
+fn sync_parent(path: &Path) -> Outcome {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => sync_dir(parent),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!("disk-{}-{name}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_pipe_is_refused_not_waited_for() {
+        let dir = scratch("pipe");
+        let pipe = dir.join("p");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(read(&pipe).unwrap_err().source.kind(), io::ErrorKind::InvalidInput);
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn rename_never_overwrites() {
+        let dir = scratch("rename");
+        fs::write(dir.join("a"), "a").unwrap();
+        fs::write(dir.join("b"), "b").unwrap();
+        let error = rename_noreplace(&dir.join("a"), &dir.join("b")).unwrap_err();
+        assert_eq!(error.source.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(noreplace_by_look(&dir.join("a"), &dir.join("b")).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(dir.join("b")).unwrap(), b"b");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_torn_last_line_does_not_swallow_the_next_record() {
+        let dir = scratch("append");
+        let log = dir.join("log");
+        fs::write(&log, "{\"torn\":").unwrap();
+        append(&log, b"{\"a\":1}\n").unwrap();
+        assert_eq!(fs::read_to_string(&log).unwrap(), "{\"torn\":\n{\"a\":1}\n");
+        fs::remove_dir_all(dir).unwrap();
+    }
+}

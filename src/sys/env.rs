@@ -1,0 +1,76 @@
+//! Every environment variable that loci reads or sets, in one place.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// Replaces `$HOME` for loci: the registry is `$LOCI_HOME/.loci`.
+pub const LOCI_HOME: &str = "LOCI_HOME";
+/// The root when none is named with `--root`.
+pub const LOCI_ROOT: &str = "LOCI_ROOT";
+/// Id of the agent that a process was started as.
+pub const LOCI_AGENT: &str = "LOCI_AGENT";
+/// Absolute directory of the body that a process was started as.
+pub const LOCI_BODY: &str = "LOCI_BODY";
+/// Unique id of one embodiment.
+pub const LOCI_RUN: &str = "LOCI_RUN";
+/// Debug builds only: fault injection (see [`super::fault`]).
+pub const LOCI_FAULT: &str = "LOCI_FAULT";
+/// The user's home.
+pub const HOME: &str = "HOME";
+/// Where machine-local state lives; default `$HOME/.local/state`.
+pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// Where programs are looked for.
+pub const PATH: &str = "PATH";
+/// Set and not empty: no colours.
+pub const NO_COLOR: &str = "NO_COLOR";
+/// Kind of terminal.
+pub const TERM: &str = "TERM";
+
+/// One variable; `None` where it is unset or empty.
+#[must_use]
+pub fn var(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The environment of this process as a value, taken once and handed down.
+#[derive(Debug, Clone, Default)]
+pub struct Env {
+    /// The variables; the first of a name counts.
+    pub vars: BTreeMap<OsString, OsString>,
+    /// The working directory; `None` where it no longer exists.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Env {
+    /// Reads the environment of this process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self { vars: std::env::vars_os().collect(), cwd: std::env::current_dir().ok() }
+    }
+
+    /// One variable; `None` where it is unset or empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The home that loci uses: `LOCI_HOME`, else `HOME`; only absolute ones count.
+    #[must_use]
+    pub fn home(&self) -> Option<PathBuf> {
+        [LOCI_HOME, HOME].iter().filter_map(|name| self.get(name)).map(PathBuf::from).find(|path| path.is_absolute())
+    }
+
+    /// The user's own home, which harnesses use: `HOME`; `LOCI_HOME` does not move it.
+    #[must_use]
+    pub fn user_home(&self) -> Option<PathBuf> {
+        self.get(HOME).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// The state folder: `$XDG_STATE_HOME/loci`, else `~/.local/state/loci`.
+    #[must_use]
+    pub fn state(&self) -> Option<PathBuf> {
+        let base = self.get(XDG_STATE_HOME).map(PathBuf::from).filter(|path| path.is_absolute());
+        base.or_else(|| Some(self.home()?.join(".local/state"))).map(|base| base.join("loci"))
+    }
+}

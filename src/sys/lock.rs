@@ -1,0 +1,92 @@
+//! Locks that name their holder and die with him.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+use super::disk::{self, PathError};
+use super::process::Identity;
+
+/// A lock that is held until it is dropped, or its process ends.
+#[derive(Debug)]
+pub struct Lock {
+    _file: Flock<File>,
+}
+
+/// Who holds a lock, as far as the lock file says.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct Holder {
+    /// The process.
+    pub process: Identity,
+    /// What it does, in a few words.
+    pub what: String,
+    /// Since when (RFC 3339).
+    pub since: String,
+}
+
+/// Why a lock could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Somebody else has it.
+    #[error("take the lock {}: held by {}", super::shown::path(.path), .holder.as_ref().map_or_else(|| "another process".to_owned(), |h| format!("pid {} ({}) since {}", h.process.pid, h.what, h.since)))]
+    Held {
+        /// The lock file.
+        path: PathBuf,
+        /// Who, where the file says so.
+        holder: Option<Holder>,
+    },
+    /// The lock file can't be used.
+    #[error(transparent)]
+    Disk(#[from] PathError),
+}
+
+/// Takes the lock at `path`, waiting up to `patience` for whoever has it. The file is made where it
+/// is missing, and stays: removing it would let two processes hold two locks of one name.
+///
+/// # Errors
+/// [`LockError::Held`] names the holder; [`LockError::Disk`] where the file can't be opened.
+pub fn take(path: &Path, what: &str, patience: Duration) -> Result<Lock, LockError> {
+    if let Some(parent) = path.parent() {
+        disk::make_dirs(parent)?;
+    }
+    let open = |path: &Path| OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+    let mut file = open(path).map_err(|source| PathError::new("open the lock", path, source))?;
+    let deadline = Instant::now() + patience;
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(held) => {
+                let me = Holder { process: Identity::of_self(), what: what.to_owned(), since: super::time::to_second(super::time::now()) };
+                // The words are for people who wait; the lock holds without them.
+                let _ = write_holder(&held, &me);
+                return Ok(Lock { _file: held });
+            }
+            Err((back, Errno::EWOULDBLOCK)) => {
+                if Instant::now() >= deadline {
+                    return Err(LockError::Held { path: path.to_owned(), holder: read_holder(back) });
+                }
+                file = back;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err((_, errno)) => return Err(PathError::new("lock", path, errno.into()).into()),
+        }
+    }
+}
+
+fn write_holder(mut file: &File, holder: &Holder) -> io::Result<()> {
+    let text = serde_json::to_vec(holder)?;
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(&text)
+}
+
+fn read_holder(mut file: File) -> Option<Holder> {
+    let mut text = Vec::new();
+    file.rewind().ok()?;
+    file.take(4096).read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}

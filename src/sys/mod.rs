@@ -1,0 +1,18 @@
+//! The floor: everything that touches the machine.
+//!
+//! No other room opens a file, starts a process, asks the time or reads the environment
+//! (`clippy.toml` bans it). Every operation that changes the disk goes through [`fault`], so that a
+//! test can make the n-th one fail or kill the process after it.
+
+#![expect(clippy::disallowed_methods, reason = "this is the floor that the ban points to")]
+
+pub mod disk;
+pub mod env;
+pub mod fault;
+pub mod lock;
+pub mod plan;
+pub mod process;
+pub mod random;
+pub mod shown;
+pub mod term;
+pub mod time;

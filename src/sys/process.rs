@@ -1,0 +1,93 @@
+//! Processes: who one is, and running one to its end within bounds.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The identity of a process: a number alone is given to somebody else later.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Identity {
+    /// Process id.
+    pub pid: i32,
+    /// Start time in clock ticks since boot (field 22 of `/proc/PID/stat`).
+    pub start: u64,
+    /// Which boot that was; empty where the system does not say.
+    pub boot: String,
+}
+
+impl Identity {
+    /// This process.
+    #[must_use]
+    pub fn of_self() -> Self {
+        let pid = nix::unistd::getpid().as_raw();
+        Self { pid, start: start_ticks(pid).unwrap_or(0), boot: boot_id() }
+    }
+
+    /// Whether that very process is still alive. Where the system has no `/proc`, the number alone
+    /// has to do.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        if self.boot != boot_id() {
+            return false;
+        }
+        if !Path::new("/proc/self/stat").exists() {
+            return nix::sys::signal::kill(nix::unistd::Pid::from_raw(self.pid), None).is_ok();
+        }
+        start_ticks(self.pid) == Some(self.start)
+    }
+}
+
+fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+/// The fields of `/proc/PID/stat` behind the name: a name may hold spaces and brackets, so they are
+/// counted from the *last* `)`.
+fn stat_fields(pid: i32) -> Option<Vec<String>> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (_, rest) = stat.rsplit_once(')')?;
+    Some(rest.split_whitespace().map(str::to_owned).collect())
+}
+
+fn start_ticks(pid: i32) -> Option<u64> {
+    let fields = stat_fields(pid)?;
+    // A zombie has ended; its parent has not looked yet.
+    if fields.first().is_some_and(|state| state == "Z" || state == "X") {
+        return None;
+    }
+    fields.get(19)?.parse().ok()
+}
+
+/// The programs this process was started by, nearest first: the file name of each one's first
+/// argument and of its executable. Empty where the system does not say.
+#[must_use]
+pub fn ancestors() -> Vec<String> {
+    let mut names = Vec::new();
+    let mut pid = nix::unistd::getppid().as_raw();
+    // A chain of parents is short; the bound is for a system that lies.
+    for _ in 0..64 {
+        if pid <= 1 {
+            break;
+        }
+        if let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) {
+            for word in line.split(|byte| *byte == 0).take(2) {
+                let word = String::from_utf8_lossy(word);
+                if let Some(name) = word.rsplit('/').next().filter(|name| !name.is_empty()) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        let Some(parent) = stat_fields(pid).and_then(|fields| fields.get(1)?.parse().ok()) else { break };
+        pid = parent;
+    }
+    names
+}
+
+/// The file that this process runs from.
+///
+/// # Errors
+/// Where the system does not say.
+pub fn own_program() -> io::Result<std::path::PathBuf> {
+    std::env::current_exe()
+}

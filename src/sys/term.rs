@@ -1,0 +1,58 @@
+//! The terminal and the standard streams.
+
+use std::io::{self, IsTerminal, Read, Write};
+
+/// Whether standard input and standard error are a terminal: somebody is there to be asked.
+#[must_use]
+pub fn somebody_is_there() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Whether standard output is a terminal.
+#[must_use]
+pub fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Writes data to standard output. A reader that went away (a closed pipe) is not an error.
+///
+/// # Errors
+/// Any other failure to write, such as a full disk behind a redirection.
+pub fn out(data: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(data).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Writes words for people to standard error; there is nobody left to tell if that fails.
+pub fn err(words: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = stderr.write_all(words.as_bytes());
+    let _ = stderr.flush();
+}
+
+/// Reads standard input up to `max` bytes; `true` says that there was more.
+///
+/// # Errors
+/// Where the stream can't be read.
+pub fn stdin(max: u64) -> io::Result<(Vec<u8>, bool)> {
+    let mut data = Vec::new();
+    io::stdin().lock().take(max.saturating_add(1)).read_to_end(&mut data)?;
+    let more = data.len() as u64 > max;
+    if more {
+        data.truncate(usize::try_from(max).unwrap_or(usize::MAX));
+    }
+    Ok((data, more))
+}
+
+/// Shows a question on standard error and reads the answer line; `None` at the end of input.
+///
+/// # Errors
+/// Where the terminal can't be read.
+pub fn ask(question: &str) -> io::Result<Option<String>> {
+    err(question);
+    let mut line = String::new();
+    Ok((io::stdin().read_line(&mut line)? > 0).then(|| line.trim().to_owned()))
+}

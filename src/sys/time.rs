@@ -1,0 +1,16 @@
+//! The time. Deciders get it as an argument; only the roof and `apply` ask here.
+
+/// An instant, printed as RFC 3339 in UTC.
+pub use jiff::Timestamp;
+
+/// Now, by the wall clock.
+#[must_use]
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// Whole seconds, as `2026-11-30T10:00:00Z`: what goes into files that people read.
+#[must_use]
+pub fn to_second(at: Timestamp) -> String {
+    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
+}

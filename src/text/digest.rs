@@ -1,0 +1,35 @@
+//! SHA-256, as hex.
+
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of some bytes as 64 hex digits.
+#[must_use]
+pub fn sha256(data: &[u8]) -> String {
+    hex(&Sha256::digest(data))
+}
+
+/// The SHA-256 of several parts, each with its length before it, so that no two lists of parts
+/// have the same bytes.
+#[must_use]
+pub fn sha256_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    hex(&hasher.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn known_values() {
+        assert_eq!(super::sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_ne!(super::sha256_of_parts([&b"ab"[..], b"c"]), super::sha256_of_parts([&b"a"[..], b"bc"]));
+    }
+}

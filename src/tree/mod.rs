@@ -1,0 +1,3 @@
+//! Where things are. It finds; others decide what finding means.
+
+pub mod climb;

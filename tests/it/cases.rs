@@ -1,0 +1,47 @@
+//! The case files: one test a file, each case reported by its id.
+//!
+//! They are taken from `LOCI_CASES` (default `fixtures/cases`) by prefix, so other files of the same
+//! format can be run without touching the code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The folder that the case files are taken from.
+fn folder() -> PathBuf {
+    std::env::var_os("LOCI_CASES").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases"), PathBuf::from)
+}
+
+/// All cases of the files `PREFIX-*.jsonl`, in the order of names and lines.
+pub(crate) fn load(prefix: &str) -> Vec<Value> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with(&format!("{prefix}-")) && name.ends_with(".jsonl")
+        })
+        .collect();
+    files.sort();
+    let mut cases = Vec::new();
+    for file in files {
+        for line in fs::read_to_string(&file).unwrap().lines().filter(|line| !line.trim().is_empty()) {
+            cases.push(serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}", file.display())));
+        }
+    }
+    cases
+}
+
+/// The public case files are kept byte for byte: compared with `LOCI_CASES_UPSTREAM` where it is set.
+#[test]
+fn files_are_as_published() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/cases");
+    let Some(upstream) = std::env::var_os("LOCI_CASES_UPSTREAM") else {
+        assert!(!load("resolver").is_empty(), "no resolver cases in {}", here.display());
+        return;
+    };
+    for name in ["resolver-public.jsonl", "filetool-public.jsonl", "shell-public.jsonl", "clock-public.jsonl"] {
+        assert!(fs::read(here.join(name)).unwrap() == fs::read(Path::new(&upstream).join(name)).unwrap(), "{name} differs");
+    }
+}

@@ -1,0 +1,7 @@
+//! All integration tests, one binary.
+
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests build trees, look at the disk themselves and fail by panic")]
+
+mod cases;
+mod layers;
+mod sandbox;
