@@ -5,3 +5,4 @@
 mod cases;
 mod layers;
 mod sandbox;
+mod tree;

@@ -1,5 +1,11 @@
 //! The verbs, one file each.
 
+pub mod doctor;
+pub mod explain;
+pub mod resolve;
+pub mod tree;
+pub mod whose;
+
 use clap::Subcommand;
 
 use super::Outcome;
@@ -7,13 +13,29 @@ use super::context::Context;
 
 /// What can be done.
 #[derive(Debug, Subcommand)]
-pub enum Verb {}
+pub enum Verb {
+    /// Find every file of a slot, nearest last
+    Resolve(resolve::Args),
+    /// Say which file wins a name, what it shadows and why, and what is off
+    Explain(explain::Args),
+    /// List every place below a directory, read in one of five ways
+    Tree(tree::Args),
+    /// Say about one path whose it is, which place it is in, who and what is near
+    Where(whose::Args),
+    /// Look for everything that is wrong below a directory, each with its fix
+    Doctor(doctor::Args),
+}
 
 /// Runs a verb.
 ///
 /// # Errors
 /// Whatever keeps the verb from being carried out.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
-    let _ = context;
-    match verb {}
+    match verb {
+        Verb::Resolve(args) => resolve::run(context, args),
+        Verb::Explain(args) => explain::run(context, args),
+        Verb::Tree(args) => tree::run(context, args),
+        Verb::Where(args) => whose::run(context, args),
+        Verb::Doctor(args) => doctor::run(context, args),
+    }
 }
