@@ -187,7 +187,7 @@ fn delegate(
         mailbox.hold(&format!("{key}.txt"), full.as_bytes())?;
     }
     let placed = mailbox.deliver(&key, &letter.render())?;
-    filed(attempt, &mailbox, &key, &letter, placed, &[])
+    filed(attempt, &mailbox, &key, &letter, placed)
 }
 
 /// A request goes into the human's inbox: one digest for each sender and hour, each request whole
@@ -236,28 +236,23 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: inbox::State::New, last_worked: None })
 }
 
-/// The record of a delivery, and what the log said before.
-fn filed(
-    attempt: &Attempt<'_>,
-    mailbox: &Mailbox,
-    key: &str,
-    letter: &Letter,
-    placed: Placed,
-    more: &[(&str, &str)],
-) -> Result<Filed, MailError> {
-    let (again, id) = match &placed {
-        Placed::Fresh(_) => (false, letter.id.clone()),
-        Placed::Again(path) => (true, inbox::id_of(path, key)?),
+/// The record of a delivery, and what the log said before. The log is read only where it can say
+/// something: not for a message that nobody has dealt with, so that a thousand repeats cost no more
+/// each than the first.
+fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, placed: Placed) -> Result<Filed, MailError> {
+    let (again, id, new) = match &placed {
+        Placed::Fresh(_) => (false, letter.id.clone(), true),
+        Placed::Again(path) => (true, inbox::id_of(path, key)?, path.parent().is_some_and(|dir| dir.ends_with("new"))),
     };
-    let (records, _) = mailbox.records().unwrap_or_default();
-    let standing = inbox::fold(&records).remove(key).unwrap_or_default();
-    let mut record = inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name());
-    for (name, value) in more {
-        record[*name] = (*value).into();
-    }
-    mailbox.log(&record)?;
-    let last_worked = inbox::last_worked(&records).map(str::to_owned);
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: standing.state, last_worked })
+    let (state, last_worked) = if again && new {
+        (inbox::State::New, None)
+    } else {
+        let (records, _) = mailbox.records().unwrap_or_default();
+        let state = inbox::fold(&records).remove(key).unwrap_or_default().state;
+        (state, inbox::last_worked(&records).map(str::to_owned))
+    };
+    mailbox.log(&inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name()))?;
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked })
 }
 
 /// A list that fits into the front matter; what does not is counted.

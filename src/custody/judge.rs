@@ -8,6 +8,7 @@ use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::ruling::{ActRuling, Owner, Ruling, Verdict, Who, Why};
 use super::wall::Walled;
+use crate::sys::shown;
 use crate::text::name::AgentId;
 
 /// What an owner file says.
@@ -79,16 +80,22 @@ pub struct ActFacts {
 pub struct Facts {
     /// Act by act.
     pub acts: Vec<ActFacts>,
-    /// What people should be told.
-    pub notes: Vec<String>,
 }
+
+/// How many notes a ruling has at most.
+const MAX_NOTES: usize = 4;
 
 /// Rules on each act; the strictest verdict is the verdict of all.
 #[must_use]
 pub fn judge(facts: &Facts, asker: &Asker) -> Ruling {
     let acts: Vec<ActRuling> = facts.acts.iter().map(|act| one(act, asker)).collect();
     let verdict = acts.iter().map(|act| act.verdict).max().unwrap_or(Verdict::Allow);
-    Ruling { verdict, acts, notes: facts.notes.clone() }
+    let unresolved = acts.iter().filter_map(|act| match &act.why {
+        Why::Unresolved(why) => Some(format!("whose {} is was not checked: {why}", shown::path(&act.act.path))),
+        _ => None,
+    });
+    let notes = unresolved.take(MAX_NOTES).collect();
+    Ruling { verdict, acts, notes }
 }
 
 /// A verdict and what decided it.

@@ -152,7 +152,7 @@ pub struct Ruling {
     pub verdict: Verdict,
     /// Act by act, in the order asked.
     pub acts: Vec<ActRuling>,
-    /// What people should be told: a look that ended at its bound.
+    /// What passes and should be said: a path that can't be resolved.
     pub notes: Vec<String>,
 }
 

@@ -14,30 +14,7 @@ use crate::custody::delegation::Change;
 use crate::custody::patch::{self, SectionKind};
 
 /// Words in a tool's name that say that it writes, where the settings name none.
-pub const WRITE_WORDS: &[&str] = &[
-    "write",
-    "edit",
-    "create",
-    "delete",
-    "remove",
-    "rename",
-    "move",
-    "patch",
-    "insert",
-    "append",
-    "replace",
-    "update",
-    "save",
-    "put",
-    "mkdir",
-    "rmdir",
-    "unlink",
-    "copy",
-    "touch",
-    "truncate",
-    "overwrite",
-    "modify",
-];
+pub const WRITE_WORDS: &[&str] = &crate::tree::settings::WRITE_TOOLS;
 
 /// How deep and how far arguments are looked through.
 const MAX_DEPTH: usize = 8;

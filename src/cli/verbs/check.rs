@@ -39,10 +39,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();
     let asker = asker(context, &cwd, &paths)?;
     let acts: Vec<Act> = paths.into_iter().map(|path| Act { kind: ActKind::Write, path, follow: true, below: false }).collect();
-    let ruling = custody::rule(&acts, &asker, &surroundings(context));
-    for note in &ruling.notes {
-        context.say(&format!("note: {}", shown::text(note)));
-    }
+    let ruling = custody::rule(&acts, &asker, &surroundings(context)?);
     context.print(|| words(context, &ruling, &asker), || object(&ruling))?;
     Ok(if ruling.verdict == Verdict::Refuse { Answer::No } else { Answer::Yes })
 }

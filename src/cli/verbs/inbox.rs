@@ -116,7 +116,7 @@ fn mail(context: &Context, named: Option<&str>) -> Result<Mail, Failure> {
 /// The inboxes of an agent: its body's, and those of directories that it owns whose messages had no
 /// body to go to.
 fn boxes(context: &Context, agent: &AgentId, asker: &Asker) -> Result<Vec<Mailbox>, Failure> {
-    let (places, _) = find::places_below(&near::top(context, &context.cwd));
+    let places = find::places_below(&near::top(context, &context.cwd));
     let own = asker.body.clone().filter(|_| asker.agent.as_ref() == Some(agent));
     let body =
         own.or_else(|| find::body_of(agent, &context.cwd)).or_else(|| places.iter().find(|place| find::lives(agent, place)).cloned());
