@@ -604,7 +604,8 @@ pub fn sent(asker: &Asker, state: &Path, id: &str) -> Result<Sent, HandoverError
     }
 }
 
-/// Adds what only the sender knows to a message, through the inbox's log.
+/// Adds what only the sender knows to a message, through the inbox's log. The same text again adds
+/// nothing.
 ///
 /// # Errors
 /// Where the message is gone or the log can't be written.
@@ -618,6 +619,11 @@ pub fn hand_over(sent: &Sent, asker: &Asker, text: &str, at: Timestamp) -> Resul
         return Err(gone());
     }
     let (text, _) = mask::mask(text.get(..cut_at(text, MAX_ADDED)).unwrap_or_default());
+    let (records, _) = mailbox.records()?;
+    let known = inbox::fold(&records).remove(key).unwrap_or_default().added;
+    if known.iter().any(|added| added.by == asker.name() && added.text == text) {
+        return Ok(());
+    }
     let mut record = inbox::record(at, key, "added", asker.name());
     record["text"] = text.into();
     Ok(mailbox.log(&record)?)
