@@ -38,7 +38,10 @@ fn tree(world: &Sandbox, rel: &str) -> Tree {
 
 /// Leftovers that a killed run may leave: built aside, never read as anything.
 fn without_aside(tree: &Tree) -> Tree {
-    tree.iter().filter(|(path, _)| !path.contains(".loci-tmp") && !path.contains("inbox/tmp/")).map(|(path, what)| (path.clone(), what.clone())).collect()
+    tree.iter()
+        .filter(|(path, _)| !path.contains(".loci-tmp") && !path.contains("inbox/tmp/"))
+        .map(|(path, what)| (path.clone(), what.clone()))
+        .collect()
 }
 
 struct Story<'a> {

@@ -269,3 +269,45 @@ fn the_environment_of_the_harness_comes_first() {
     assert!(here(&env(&[("LOCI_BODY", Path::new("relative"))])).is_err());
     assert!(here(&env(&[("LOCI_BODY", Path::new("/nowhere/at/all"))])).is_err());
 }
+
+mod through_links {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+
+        /// Whatever links and dots are on the way: a path is judged as the real path it leads to.
+        #[test]
+        fn as_the_real_path(
+            links in prop::collection::vec(("[ab]", "(a|b|o|f|\\.\\.)(/(a|b|o|f|\\.\\.)){0,3}"), 0..6),
+            paths in prop::collection::vec("(a|b|o|f|\\.\\.|\\.)(/(a|b|o|f|n|\\.\\.)){0,4}", 1..10),
+        ) {
+            let world = Sandbox::new();
+            world.file("r/o/.loci/owner.md", "---\nowner: bob\n---\n").dir("r/f/o").file("r/f/f/.loci/owner.md", "---\nowner: carol\n---\n");
+            for (at, (name, target)) in links.iter().enumerate() {
+                let _ = symlink(target, world.path(["r", "r/f", "r/o"][at % 3]).join(name));
+            }
+            let alice = agent("alice", world.path("home"));
+            let judged = |path: PathBuf| {
+                let ruling = rule(&[write(path)], &alice, &surroundings(&world));
+                (ruling.verdict, ruling.acts[0].owner.clone(), ruling.acts[0].real.clone())
+            };
+            for path in &paths {
+                let path = world.path("r").join(path);
+                if let Ok(real) = fs::canonicalize(&path) {
+                    let (verdict, owner, found) = judged(path.clone());
+                    prop_assert_eq!(found.as_deref(), Some(real.as_path()));
+                    prop_assert_eq!((verdict, owner, found), judged(real.clone()));
+                    let owned = ["r/o", "r/f/f"].iter().any(|dir| real.starts_with(world.path(dir)));
+                    prop_assert_eq!(verdict == Refuse, owned, "{}", real.display());
+                }
+            }
+        }
+    }
+}
