@@ -5,6 +5,10 @@ pub mod explain;
 pub mod resolve;
 pub mod tree;
 pub mod whose;
+pub mod check;
+pub mod handover;
+pub mod inbox;
+pub mod own;
 
 use clap::Subcommand;
 
@@ -24,6 +28,16 @@ pub enum Verb {
     Where(whose::Args),
     /// Look for everything that is wrong below a directory, each with its fix
     Doctor(doctor::Args),
+    /// Make an agent the owner of a directory
+    Own(own::OwnArgs),
+    /// Take the owner of a directory away
+    Disown(own::DisownArgs),
+    /// Ask whose paths are, and whether a write there would pass
+    Check(check::Args),
+    /// Read and answer what was handed over
+    Inbox(inbox::Args),
+    /// Tell an owner what you read and what you want, for a write that was refused
+    Handover(handover::Args),
 }
 
 /// Runs a verb.
@@ -37,5 +51,10 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Tree(args) => tree::run(context, args),
         Verb::Where(args) => whose::run(context, args),
         Verb::Doctor(args) => doctor::run(context, args),
+        Verb::Own(args) => own::own(context, args),
+        Verb::Disown(args) => own::disown(context, args),
+        Verb::Check(args) => check::run(context, args),
+        Verb::Inbox(args) => inbox::run(context, args),
+        Verb::Handover(args) => handover::run(context, args),
     }
 }
