@@ -1,14 +1,14 @@
 //! The verbs, one file each.
 
+pub mod check;
 pub mod doctor;
 pub mod explain;
-pub mod resolve;
-pub mod tree;
-pub mod whose;
-pub mod check;
 pub mod handover;
 pub mod inbox;
 pub mod own;
+pub mod resolve;
+pub mod tree;
+pub mod whose;
 
 use clap::Subcommand;
 
@@ -18,14 +18,14 @@ use super::context::Context;
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Say about one path whose it is, which place it is in, who and what is near
+    Where(whose::Args),
+    /// List every place below a directory, read in one of five ways
+    Tree(tree::Args),
     /// Find every file of a slot, nearest last
     Resolve(resolve::Args),
     /// Say which file wins a name, what it shadows and why, and what is off
     Explain(explain::Args),
-    /// List every place below a directory, read in one of five ways
-    Tree(tree::Args),
-    /// Say about one path whose it is, which place it is in, who and what is near
-    Where(whose::Args),
     /// Look for everything that is wrong below a directory, each with its fix
     Doctor(doctor::Args),
     /// Make an agent the owner of a directory
@@ -46,10 +46,10 @@ pub enum Verb {
 /// Whatever keeps the verb from being carried out.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     match verb {
+        Verb::Where(args) => whose::run(context, args),
+        Verb::Tree(args) => tree::run(context, args),
         Verb::Resolve(args) => resolve::run(context, args),
         Verb::Explain(args) => explain::run(context, args),
-        Verb::Tree(args) => tree::run(context, args),
-        Verb::Where(args) => whose::run(context, args),
         Verb::Doctor(args) => doctor::run(context, args),
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
