@@ -333,6 +333,22 @@ pub fn replace(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
     sync_parent(path)
 }
 
+/// Makes a file that must not be there yet, in one step: temporary file beside it, sync, rename, sync
+/// of the directory. Killed at any moment there is no file or a whole one.
+///
+/// # Errors
+/// `AlreadyExists` where something is there; else where any of it fails, and then nothing is there.
+pub fn create(path: &Path, data: &[u8], mode: u32) -> Outcome {
+    let temp = temp_beside(path);
+    write_new(&temp, data, mode)?;
+    let renamed = step("rename", path, || noreplace(&temp, path));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&temp);
+    }
+    tell("write", path, renamed)?;
+    sync_parent(path).inspect_err(|_| _ = fs::remove_file(path))
+}
+
 /// Appends one record with one `write`, under a lock on the file, and syncs it. A torn last line
 /// (no line end) is closed first, so that the new record stands on its own line.
 ///

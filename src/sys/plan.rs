@@ -189,7 +189,7 @@ impl Step {
         match self {
             Self::MakeDir { path } => disk::make_dir(path),
             Self::RemoveDir { path } => disk::remove_dir(path),
-            Self::Write { path, data, mode, was: None } => disk::write_new(path, data, mode.unwrap_or(0o644)),
+            Self::Write { path, data, mode, was: None } => disk::create(path, data, mode.unwrap_or(0o644)),
             Self::Write { path, data, mode, was: Some(_) } => disk::replace(path, data, *mode),
             Self::Remove { path, .. } | Self::Unlink { path, .. } => disk::remove_file(path),
             Self::Rename { from, to } => disk::rename_noreplace(from, to),

@@ -1,0 +1,278 @@
+//! `loci new`: a directory becomes an agent.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use crate::body::build::{self, BuildError, Kept, Missing};
+use crate::body::template::{self, Template, TemplateError};
+use crate::body::{Node, What, layout, render};
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::{Answer, Outcome};
+use crate::sys::disk::{self, Kind};
+use crate::sys::plan::Step;
+use crate::sys::{shown, time};
+use crate::text::name::AgentId;
+
+/// The variables that loci sets itself.
+pub(super) const GIVEN: [&str; 2] = ["date", "id"];
+
+/// Make a directory that is an agent
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  loci new agents/billing\n  loci new services/billing --template custodian --set description='Keeps the billing service'\n  loci new . --into        # make the directory you are in an agent; nothing is overwritten"
+)]
+pub struct Args {
+    /// The directory
+    dir: PathBuf,
+    /// Which template: a name that `loci templates` lists, or a path with a `/`
+    #[arg(long, short, value_name = "TEMPLATE", default_value = "agent")]
+    template: String,
+    /// The id of the agent (default: the name of the directory)
+    #[arg(long)]
+    id: Option<String>,
+    /// Gives a variable of the template a value
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+    /// Add what is missing to a directory that is there; overwrites nothing
+    #[arg(long)]
+    into: bool,
+    /// Copy the loadout into the folders of the vendors where links can't be made
+    #[arg(long)]
+    copy: bool,
+    /// Print what would be made, and make nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it has to be NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where the body can't be made; then nothing of it is there.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let dir = target(context, &args.dir)?;
+    let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
+    let id = identity(&args, &dir)?;
+    let values = values(&template, &id, &args.set)?;
+    let nodes = render::render(&template, &values).map_err(|error| from_template(error, &args.template))?;
+    let nodes = layout::complete(nodes, &id, args.copy);
+    let there = disk::look(&dir)?;
+    let occupied = match there {
+        None => false,
+        Some(meta) if meta.kind == Kind::Dir => !disk::list(&dir)?.is_empty(),
+        Some(_) => return Err(taken(&dir, &args)),
+    };
+    if occupied && !args.into {
+        return Err(taken(&dir, &args));
+    }
+    let made = if args.into && there.is_some() {
+        add(&nodes, &dir, args.dry_run)?
+    } else {
+        if !args.dry_run {
+            make(context, &nodes, &dir, &args)?;
+        }
+        Made { paths: nodes.iter().filter(|node| node.what != What::Dir).map(|node| shown_node(&dir, node)).collect(), kept: Vec::new() }
+    };
+    context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
+    Ok(Answer::Yes)
+}
+
+/// The directory that is meant: absolute, real as far as it exists.
+fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+    let dir = context.absolute(dir);
+    if disk::is_dir(&dir) {
+        return Ok(disk::canonical(&dir)?);
+    }
+    let parent = dir.parent().map(Path::to_owned).unwrap_or_default();
+    match dir.file_name() {
+        Some(name) if disk::is_dir(&parent) => Ok(disk::canonical(&parent)?.join(name)),
+        // What `..` means where nothing exists yet is anybody's guess.
+        Some(_) if !dir.components().any(|part| part == Component::ParentDir) => Ok(dir),
+        _ => Err(Failure::new("name", "failed to make the directory: its path goes up from a directory that is not there").at(&dir, None)),
+    }
+}
+
+/// A path as a word of a command that somebody will run.
+fn word(path: &Path) -> String {
+    let text = shown::path(path).to_string();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%' | ':');
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn taken(dir: &Path, args: &Args) -> Failure {
+    let what = if disk::is_dir(dir) { "it is not empty" } else { "something else is there" };
+    let failure = Failure::new("exists", format!("failed to make {}: {what}", shown::path(dir)));
+    if disk::is_dir(dir) { failure.hint(format!("loci new {} --into", word(&args.dir))) } else { failure }
+}
+
+/// The id: as asked, else that of the body that is there, else the name of the directory.
+fn identity(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
+    if let Some(id) = &args.id {
+        return Ok(AgentId::new(id)?);
+    }
+    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    AgentId::new(&name).map_err(|error| {
+        let fitting = fitting_id(&name).unwrap_or_else(|| "NAME".to_owned());
+        Failure::new("name", format!("failed to take the id from the name of the directory: {error}"))
+            .hint(format!("loci new {} --id {fitting}", word(&args.dir)))
+    })
+}
+
+/// The id that is nearest to a name.
+fn fitting_id(name: &str) -> Option<String> {
+    let mut id = String::new();
+    for c in name.to_lowercase().chars() {
+        match c {
+            'a'..='z' | '0'..='9' => id.push(c),
+            _ if id.is_empty() || id.ends_with('-') => {}
+            _ => id.push('-'),
+        }
+    }
+    let id: String = id.chars().take(63).collect();
+    AgentId::new(id.trim_end_matches('-')).ok().map(|id| id.to_string())
+}
+
+/// The values that a template is rendered with.
+fn values(template: &Template, id: &AgentId, set: &[(String, String)]) -> Result<BTreeMap<String, String>, Failure> {
+    let variables = render::variables(template, &GIVEN).map_err(|error| from_template(error, &template.name))?;
+    let mut values = template.defaults.clone();
+    for (name, value) in set {
+        if GIVEN.contains(&name.as_str()) {
+            let failure = Failure::new("usage", format!("failed to set `{name}`: loci sets it itself"));
+            return Err(if name == "id" { failure.hint("loci new DIR --id ID") } else { failure });
+        }
+        if !variables.iter().any(|one| one.name == *name) {
+            return Err(Failure::new(
+                "usage",
+                format!("failed to set `{}`: the template {} has no such variable", shown::text(name), template.name),
+            )
+            .hint(format!("loci templates {}", template.name)));
+        }
+        values.insert(name.clone(), value.clone());
+    }
+    values.insert("id".to_owned(), id.to_string());
+    values.insert("date".to_owned(), time::to_second(time::now()).chars().take(10).collect());
+    Ok(values)
+}
+
+/// A failure about a template.
+pub(super) fn from_template(error: TemplateError, name: &str) -> Failure {
+    match error {
+        TemplateError::Unknown { .. } => Failure::new("not-found", format!("failed to {error}")).hint("loci templates"),
+        TemplateError::Unfit { ref path, line, .. } => {
+            let (path, unset) = (path.clone(), error.to_string().ends_with(" is not set"));
+            let failure = Failure::new("template", format!("failed to {error}")).at(&path, line);
+            if unset { failure.hint(format!("loci templates {}", word(Path::new(name)))) } else { failure }
+        }
+        TemplateError::Disk(error) => error.into(),
+    }
+}
+
+/// What was made, or would be.
+struct Made {
+    /// Files and links, with the text of a link.
+    paths: Vec<(PathBuf, Option<PathBuf>)>,
+    kept: Vec<Kept>,
+}
+
+fn shown_node(dir: &Path, node: &Node) -> (PathBuf, Option<PathBuf>) {
+    let target = if let What::Link(text) = &node.what { Some(text.clone()) } else { None };
+    (dir.join(&node.rel), target)
+}
+
+fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<(), Failure> {
+    if let Some(parent) = dir.parent() {
+        for left in build::leftovers(parent)? {
+            disk::remove_tree(&left)?;
+            context.say(&format!("note: removed {}, which a killed run left behind", shown::path(&left)));
+        }
+    }
+    // Its inode would be exchanged under whoever stands in it.
+    if disk::canonical(&context.cwd).is_ok_and(|cwd| cwd == dir) {
+        return Err(Failure::new("conflict", "failed to replace the directory you are in").at(dir, None).hint("loci new . --into"));
+    }
+    build::fresh(nodes, dir).map_err(|error| match error {
+        BuildError::Taken { .. } => taken(dir, args),
+        BuildError::NoLinks(error) => Failure::from(error).hint(format!("loci new {} --copy", word(&args.dir))),
+        BuildError::Disk(error) => error.into(),
+    })
+}
+
+fn add(nodes: &[Node], dir: &Path, dry_run: bool) -> Result<Made, Failure> {
+    let Missing { plan, kept } = build::missing(nodes, dir)?;
+    if !dry_run {
+        plan.apply()?;
+    }
+    let paths = plan.steps.iter().filter_map(|step| match step {
+        Step::Write { path, .. } => Some((path.clone(), None)),
+        Step::Link { path, target } => Some((path.clone(), Some(target.clone()))),
+        _ => None,
+    });
+    Ok(Made { paths: paths.collect(), kept })
+}
+
+fn words(context: &Context, dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> String {
+    let inside = |path: &Path| shown::path(path.strip_prefix(dir).unwrap_or(path)).to_string();
+    let verb = if dry_run { "would become" } else { "is" };
+    let mut text =
+        format!("{} {verb} the agent {id} (template {}, {})\n", context.shown(dir), shown::text(&template.name), template.origin.word());
+    for (path, target) in &made.paths {
+        let target = target.as_ref().map(|target| format!(" -> {}", shown::path(target))).unwrap_or_default();
+        text.push_str(&format!("  + {}{target}\n", inside(path)));
+    }
+    for kept in &made.kept {
+        let note = kept.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        text.push_str(&format!("  = {}{note}\n", inside(&kept.path)));
+    }
+    text
+}
+
+fn object(dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> Value {
+    let made_list: Vec<Value> = made
+        .paths
+        .iter()
+        .map(|(path, target)| json!({ "path": path.to_string_lossy(), "link": target.as_ref().map(|target| target.to_string_lossy()) }))
+        .collect();
+    let kept: Vec<Value> = made.kept.iter().map(|kept| json!({ "path": kept.path.to_string_lossy(), "note": kept.note })).collect();
+    json!({
+        "schema": 1, "dir": dir.to_string_lossy(), "id": id,
+        "template": { "name": template.name, "origin": template.origin.word(), "path": template.origin.dir().map(Path::to_string_lossy) },
+        "dry_run": dry_run, "made": made_list, "kept": kept,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_of_a_command_are_quoted_where_needed() {
+        assert_eq!(word(Path::new("a/b-c")), "a/b-c");
+        assert_eq!(word(Path::new("a b'c")), "'a b'\\''c'");
+    }
+
+    proptest! {
+        #[test]
+        fn a_suggested_id_is_one(name in ".{0,80}") {
+            if let Some(id) = fitting_id(&name) {
+                prop_assert!(AgentId::new(&id).is_ok());
+            } else {
+                prop_assert!(!name.to_lowercase().chars().any(|c| c.is_ascii_alphanumeric()));
+            }
+        }
+
+        #[test]
+        fn an_id_is_kept_as_suggested(id in "[a-z0-9]([a-z0-9]|-[a-z0-9]){0,30}") {
+            prop_assert_eq!(fitting_id(&id), Some(id));
+        }
+    }
+}
