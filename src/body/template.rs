@@ -8,6 +8,7 @@ use super::builtin;
 use super::{Node, What};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::shown;
+use crate::text::header::{self, Status};
 
 /// The file of a template that speaks about it and does not go into the body.
 pub const ABOUT: &str = "template.md";
@@ -208,7 +209,26 @@ fn about(mut template: Template) -> Result<Template, TemplateError> {
     let node = template.nodes.remove(at);
     let rel = node.rel;
     let What::File { data, .. } = node.what else { return Err(template.unfit(&rel, None, "it is no file")) };
-    let _ = data;
+    let header = header::parse(&data);
+    if !matches!(header.status, Status::Ok | Status::None | Status::Empty | Status::Lenient) {
+        let note = header.notes.first();
+        let why = note.map_or_else(|| "its front matter can't be read".to_owned(), |note| note.text.clone());
+        return Err(template.unfit(&rel, note.map(|note| note.line), why));
+    }
+    if let Some(field) = header.field("description") {
+        let text = field.text().ok_or_else(|| template.unfit(&rel, Some(field.line), "`description` has to be text"))?;
+        template.description = Some(text.to_owned());
+    }
+    if let Some(field) = header.field("defaults") {
+        let pairs =
+            field.value.as_object().ok_or_else(|| template.unfit(&rel, Some(field.line), "`defaults` has to be a list of `name: text`"))?;
+        for (name, value) in pairs {
+            let text = value.as_str().ok_or_else(|| {
+                template.unfit(&rel, Some(field.line), format!("the default of `{}` has to be text: put it in quotes", shown::text(name)))
+            })?;
+            template.defaults.insert(name.clone(), text.to_owned());
+        }
+    }
     Ok(template)
 }
 

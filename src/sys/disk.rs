@@ -305,6 +305,15 @@ fn temp_beside(path: &Path) -> PathBuf {
     path.with_file_name(format!("{TEMP_PREFIX}{}-{count}", std::process::id()))
 }
 
+/// Writes a temporary file; one of a process that had this number before and was killed gives way.
+fn write_temp(temp: &Path, data: &[u8], mode: u32) -> io::Result<()> {
+    match fs::remove_file(temp) {
+        Err(error) if !is_absent(&error) => return Err(error),
+        _ => {}
+    }
+    write_and_sync(temp, data, mode)
+}
+
 /// Replaces a file in one step: temporary file beside it, sync, rename, sync of the directory.
 /// The mode of a file that was there is kept unless `mode` says otherwise. A link at `path` is
 /// replaced, not followed.
@@ -318,11 +327,7 @@ pub fn replace(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
     };
     let temp = temp_beside(path);
     let written = step("write", &temp, || {
-        match fs::remove_file(&temp) {
-            Err(error) if !is_absent(&error) => return Err(error),
-            _ => {}
-        }
-        write_and_sync(&temp, data, mode)?;
+        write_temp(&temp, data, mode)?;
         fs::set_permissions(&temp, fs::Permissions::from_mode(mode))
     });
     let renamed = written.and_then(|()| step("rename", path, || fs::rename(&temp, path)));
@@ -340,8 +345,8 @@ pub fn replace(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
 /// `AlreadyExists` where something is there; else where any of it fails, and then nothing is there.
 pub fn create(path: &Path, data: &[u8], mode: u32) -> Outcome {
     let temp = temp_beside(path);
-    write_new(&temp, data, mode)?;
-    let renamed = step("rename", path, || noreplace(&temp, path));
+    let written = step("write", &temp, || write_temp(&temp, data, mode));
+    let renamed = written.and_then(|()| step("rename", path, || noreplace(&temp, path)));
     if renamed.is_err() {
         let _ = fs::remove_file(&temp);
     }
