@@ -81,6 +81,8 @@ pub struct Note {
     pub line: usize,
     /// What was met, for people.
     pub text: String,
+    /// The one key it is about: it stands there twice, or its value could not be read.
+    pub key: Option<String>,
 }
 
 /// One field.
@@ -128,7 +130,7 @@ impl Header {
     }
 
     fn noted(status: Status, body: Range<usize>, line: usize, text: impl Into<String>) -> Self {
-        Self { notes: vec![Note { status, line, text: text.into() }], ..Self::bare(status, body) }
+        Self { notes: vec![Note { status, line, text: text.into(), key: None }], ..Self::bare(status, body) }
     }
 
     /// One field.
@@ -258,7 +260,7 @@ fn read_in_full(inner: &str, body: Range<usize>) -> Header {
                 .into_iter()
                 .map(|key| {
                     let line = fields.iter().find(|field| field.key == key).map_or(2, |field| field.line);
-                    Note { status: Status::Lenient, line, text: format!("`{key}` stands there twice; the last one counts") }
+                    twice_note(key, line)
                 })
                 .collect();
             let status = if notes.is_empty() { Status::Ok } else { Status::Lenient };
@@ -266,12 +268,26 @@ fn read_in_full(inner: &str, body: Range<usize>) -> Header {
         }
         Err(yaml::Failure::Bound(text)) => Header::noted(Status::TooLarge, body, 2, text),
         Err(yaml::Failure::Syntax { line, text }) => {
-            let fields = lenient::read(inner);
+            let lenient::Entries { fields, lost, twice } = lenient::read(inner);
             let status = if fields.is_empty() { Status::Malformed } else { Status::Lenient };
             let how = if fields.is_empty() { "the front matter is not YAML" } else { "not YAML, read line by line" };
-            Header { fields, ..Header::noted(status, body, line + 1, format!("{how}: {text}")) }
+            let mut header = Header { fields, ..Header::noted(status, body, line + 1, format!("{how}: {text}")) };
+            if status == Status::Lenient {
+                header.notes.extend(lost.into_iter().map(|(key, line)| Note {
+                    status,
+                    line,
+                    text: format!("the value of `{key}` can't be read"),
+                    key: Some(key),
+                }));
+                header.notes.extend(twice.into_iter().map(|(key, line)| twice_note(key, line)));
+            }
+            header
         }
     }
+}
+
+fn twice_note(key: String, line: usize) -> Note {
+    Note { status: Status::Lenient, line, text: format!("`{key}` stands there twice; the last one counts"), key: Some(key) }
 }
 
 /// How deep brackets are nested, at most; quotes are not looked at, so text full of brackets counts

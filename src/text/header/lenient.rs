@@ -4,25 +4,41 @@ use serde_json::Value;
 
 use super::{Field, key_of, yaml};
 
-/// The fields that can be told; a key whose value can't be is left out.
-pub(super) fn read(inner: &str) -> Vec<Field> {
+/// What could be told of a text.
+pub(super) struct Entries {
+    /// The fields; each key once, the last one counts.
+    pub(super) fields: Vec<Field>,
+    /// Keys whose value can't be told, with their lines in the file.
+    pub(super) lost: Vec<(String, usize)>,
+    /// Keys that stand there twice, with the line of the one that counts.
+    pub(super) twice: Vec<(String, usize)>,
+}
+
+/// Reads key by key.
+pub(super) fn read(inner: &str) -> Entries {
     let lines: Vec<&str> = inner.lines().collect();
-    let starts: Vec<usize> = lines.iter().enumerate().filter(|(_, line)| key_of(line).is_some()).map(|(at, _)| at).collect();
-    let mut fields: Vec<Field> = Vec::new();
-    let mut at = std::collections::HashMap::new();
-    for (nth, start) in starts.iter().enumerate() {
-        let end = starts.get(nth + 1).copied().unwrap_or(lines.len());
-        let Some(mut field) = lines.get(*start..end).and_then(entry) else { continue };
+    let starts: Vec<(usize, &str)> = lines.iter().enumerate().filter_map(|(at, line)| Some((at, key_of(line)?.0))).collect();
+    let mut entries = Entries { fields: Vec::new(), lost: Vec::new(), twice: Vec::new() };
+    let mut seen = std::collections::HashMap::new();
+    for (nth, (start, key)) in starts.iter().enumerate() {
+        let end = starts.get(nth + 1).map_or(lines.len(), |next| next.0);
+        let Some(mut field) = lines.get(*start..end).and_then(entry) else {
+            entries.lost.push(((*key).to_owned(), start + 2));
+            continue;
+        };
         field.line = start + 2;
-        match at.get(&field.key).and_then(|at: &usize| fields.get_mut(*at)) {
-            Some(old) => *old = field,
+        match seen.get(&field.key).and_then(|at: &usize| entries.fields.get_mut(*at)) {
+            Some(old) => {
+                entries.twice.push((field.key.clone(), field.line));
+                *old = field;
+            }
             None => {
-                at.insert(field.key.clone(), fields.len());
-                fields.push(field);
+                seen.insert(field.key.clone(), entries.fields.len());
+                entries.fields.push(field);
             }
         }
     }
-    fields
+    entries
 }
 
 /// One key with the lines below it: YAML where that works, else the words as they stand.
