@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::layout::{self, IMPORT};
 use super::{Node, What};
 use crate::sys::disk::{self, Kind, PathError};
-use crate::sys::plan::{Plan, Step};
+use crate::sys::plan::{Plan, PlanError, Step};
 use crate::sys::process::Identity;
 use crate::sys::shown;
 
@@ -29,6 +29,9 @@ pub enum BuildError {
     /// The disk refused.
     #[error(transparent)]
     Disk(#[from] PathError),
+    /// Something came in the way of what was to be added.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
 }
 
 /// The name of the directory that `builder` builds in.
@@ -170,10 +173,62 @@ pub struct Kept {
 /// What is missing in an existing directory, and what is there.
 #[derive(Debug, Clone, Default)]
 pub struct Missing {
-    /// Makes what is missing, and nothing else.
-    pub plan: Plan,
+    /// What is missing: a directory comes before what is in it.
+    pub nodes: Vec<Node>,
     /// What stays as it is.
     pub kept: Vec<Kept>,
+}
+
+/// Adds what is missing to `dir`: files are written aside, inside of `dir`, and renamed to where
+/// nothing is. Killed at any moment each file is there whole or not at all, and one more run
+/// completes the rest.
+///
+/// # Errors
+/// As [`BuildError`] says; then `dir` is as it was.
+pub fn add(missing: &Missing, dir: &Path) -> Result<(), BuildError> {
+    if missing.nodes.is_empty() {
+        return Ok(());
+    }
+    let aside = dir.join(aside_name(&Identity::of_self()));
+    let result = add_from(missing, dir, &aside);
+    if result.is_err() {
+        let _ = disk::remove_tree(&aside);
+    }
+    result
+}
+
+fn add_from(missing: &Missing, dir: &Path, aside: &Path) -> Result<(), BuildError> {
+    disk::make_dir(aside)?;
+    let mut plan = Plan::default();
+    let mut dirs = vec![dir.to_owned()];
+    for (number, node) in missing.nodes.iter().enumerate() {
+        let path = dir.join(&node.rel);
+        dirs.extend(path.parent().map(Path::to_owned));
+        plan.steps.push(match &node.what {
+            What::Dir => {
+                dirs.push(path.clone());
+                Step::MakeDir { path }
+            }
+            What::Link(target) => Step::Link { path, target: target.clone() },
+            What::File { data, mode } => {
+                let from = aside.join(number.to_string());
+                disk::write_new(&from, data, *mode)?;
+                Step::Rename { from, to: path }
+            }
+        });
+    }
+    dirs.sort();
+    dirs.dedup();
+    plan.apply().map_err(|error| match error {
+        PlanError::Disk(error) if error.verb == "make the link" => BuildError::NoLinks(error),
+        other => other.into(),
+    })?;
+    let done = dirs.iter().try_for_each(|one| disk::sync_dir(one)).and_then(|()| disk::remove_dir(aside));
+    if let Err(error) = done {
+        plan.inverse().apply()?;
+        return Err(error.into());
+    }
+    Ok(())
 }
 
 /// Finds what of a body is missing in `dir`, a real directory. Links in it are never followed.
@@ -202,13 +257,13 @@ pub fn missing(nodes: &[Node], dir: &Path) -> Result<Missing, PathError> {
                 // A place holder that has nothing to hold any more is no news.
                 out.kept.push(Kept { path, note });
             }
-            (What::Dir, None) => out.plan.steps.push(Step::MakeDir { path }),
-            (What::File { data, mode }, None) => {
+
+            (_, None) => {
+                // A place holder is for a directory that would be empty.
                 if node.rel.file_name() != Some(OsStr::new(".gitkeep")) || is_empty(path.parent())? {
-                    out.plan.steps.push(Step::Write { path, data: data.clone(), mode: Some(*mode), was: None });
+                    out.nodes.push(node.clone());
                 }
             }
-            (What::Link(text), None) => out.plan.steps.push(Step::Link { path, target: text.clone() }),
         }
     }
     Ok(out)

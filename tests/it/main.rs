@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests build trees, look at the disk themselves and fail by panic")]
 
+mod body;
 mod cases;
 mod layers;
 mod sandbox;

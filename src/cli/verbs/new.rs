@@ -6,14 +6,13 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 
-use crate::body::build::{self, BuildError, Kept, Missing};
+use crate::body::build::{self, BuildError, Kept};
 use crate::body::template::{self, Template, TemplateError};
 use crate::body::{Node, What, layout, render};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome};
 use crate::sys::disk::{self, Kind};
-use crate::sys::plan::Step;
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 
@@ -74,12 +73,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return Err(taken(&dir, &args));
     }
     let made = if args.into && there.is_some() {
-        add(&nodes, &dir, args.dry_run)?
+        add(context, &nodes, &dir, &args)?
     } else {
         if !args.dry_run {
             make(context, &nodes, &dir, &args)?;
         }
-        Made { paths: nodes.iter().filter(|node| node.what != What::Dir).map(|node| shown_node(&dir, node)).collect(), kept: Vec::new() }
+        Made { paths: shown_nodes(&dir, &nodes), kept: Vec::new() }
     };
     context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
     Ok(Answer::Yes)
@@ -183,40 +182,50 @@ struct Made {
     kept: Vec<Kept>,
 }
 
-fn shown_node(dir: &Path, node: &Node) -> (PathBuf, Option<PathBuf>) {
-    let target = if let What::Link(text) = &node.what { Some(text.clone()) } else { None };
-    (dir.join(&node.rel), target)
+/// Files and links, with the text of a link.
+fn shown_nodes(dir: &Path, nodes: &[Node]) -> Vec<(PathBuf, Option<PathBuf>)> {
+    let target = |node: &Node| if let What::Link(text) = &node.what { Some(text.clone()) } else { None };
+    nodes.iter().filter(|node| node.what != What::Dir).map(|node| (dir.join(&node.rel), target(node))).collect()
+}
+
+/// Removes what killed runs left in a directory, and says so.
+fn clear(context: &Context, dir: &Path) -> Result<(), Failure> {
+    for left in build::leftovers(dir)? {
+        disk::remove_tree(&left)?;
+        context.say(&format!("note: removed {}, which a killed run left behind", shown::path(&left)));
+    }
+    Ok(())
 }
 
 fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<(), Failure> {
     if let Some(parent) = dir.parent() {
-        for left in build::leftovers(parent)? {
-            disk::remove_tree(&left)?;
-            context.say(&format!("note: removed {}, which a killed run left behind", shown::path(&left)));
-        }
+        clear(context, parent)?;
     }
     // Its inode would be exchanged under whoever stands in it.
     if disk::canonical(&context.cwd).is_ok_and(|cwd| cwd == dir) {
         return Err(Failure::new("conflict", "failed to replace the directory you are in").at(dir, None).hint("loci new . --into"));
     }
-    build::fresh(nodes, dir).map_err(|error| match error {
+    build::fresh(nodes, dir).map_err(|error| from_build(error, dir, args))
+}
+
+fn from_build(error: BuildError, dir: &Path, args: &Args) -> Failure {
+    match error {
         BuildError::Taken { .. } => taken(dir, args),
         BuildError::NoLinks(error) => Failure::from(error).hint(format!("loci new {} --copy", word(&args.dir))),
         BuildError::Disk(error) => error.into(),
-    })
+        BuildError::Plan(error) => error.into(),
+    }
 }
 
-fn add(nodes: &[Node], dir: &Path, dry_run: bool) -> Result<Made, Failure> {
-    let Missing { plan, kept } = build::missing(nodes, dir)?;
-    if !dry_run {
-        plan.apply()?;
+fn add(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<Made, Failure> {
+    if !args.dry_run {
+        clear(context, dir)?;
     }
-    let paths = plan.steps.iter().filter_map(|step| match step {
-        Step::Write { path, .. } => Some((path.clone(), None)),
-        Step::Link { path, target } => Some((path.clone(), Some(target.clone()))),
-        _ => None,
-    });
-    Ok(Made { paths: paths.collect(), kept })
+    let missing = build::missing(nodes, dir)?;
+    if !args.dry_run {
+        build::add(&missing, dir).map_err(|error| from_build(error, dir, args))?;
+    }
+    Ok(Made { paths: shown_nodes(dir, &missing.nodes), kept: missing.kept })
 }
 
 fn words(context: &Context, dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> String {
