@@ -9,6 +9,9 @@ use crate::text::name::AgentId;
 /// The identity file of a body.
 pub const CARD: &str = ".loci/agent.md";
 
+/// The file that makes an agent the owner of the directory.
+pub const OWNER: &str = ".loci/owner.md";
+
 /// Folders that harnesses read, and the text of the link that each one is.
 pub const LINKS: [(&str, &str); 4] = [
     (".agents/skills", "../.loci/skills"),

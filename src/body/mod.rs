@@ -5,9 +5,11 @@
 
 pub mod build;
 pub mod builtin;
+pub mod home;
 pub mod language;
 pub mod layout;
 pub mod render;
+pub mod runtimes;
 pub mod template;
 
 use std::path::PathBuf;

@@ -101,6 +101,17 @@ impl Template {
         }
     }
 
+    /// The file of this template that gives `live`, a path inside the body; `live` itself where loci
+    /// adds it.
+    #[must_use]
+    pub fn path_of(&self, live: &Path) -> PathBuf {
+        let names = |rel: &Path| rel.iter().map(|part| part.to_str().map(|part| live_name(part).to_owned())).collect::<Option<PathBuf>>();
+        self.nodes
+            .iter()
+            .find(|node| names(&node.rel).as_deref() == Some(live))
+            .map_or_else(|| live.to_owned(), |node| self.path(&node.rel))
+    }
+
     /// An error about one of its files.
     pub(super) fn unfit(&self, rel: &Path, line: Option<usize>, why: impl Into<String>) -> TemplateError {
         TemplateError::Unfit { path: self.path(rel), line, why: why.into() }

@@ -84,6 +84,15 @@ pub fn ancestors() -> Vec<String> {
     names
 }
 
+/// Looks for a program in the directories of a `PATH`, as a shell would. Relative directories in it
+/// are left out: what stands there depends on where one is.
+#[must_use]
+pub fn find_program(name: &str, path: &std::ffi::OsStr) -> Option<std::path::PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let runs = |file: &Path| fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|file| runs(file))
+}
+
 /// The file that this process runs from.
 ///
 /// # Errors

@@ -6,3 +6,4 @@ mod body;
 mod cases;
 mod layers;
 mod sandbox;
+mod templates;

@@ -15,6 +15,7 @@ use crate::cli::{Answer, Outcome};
 use crate::sys::disk::{self, Kind};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
+use crate::tree::card::{self, CardError};
 
 /// The variables that loci sets itself.
 pub(super) const GIVEN: [&str; 2] = ["date", "id"];
@@ -60,9 +61,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
     let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
     let id = identity(&args, &dir)?;
-    let values = values(&template, &id, &args.set)?;
+    let values = values(&template, &id, &args)?;
     let nodes = render::render(&template, &values).map_err(|error| from_template(error, &args.template))?;
     let nodes = layout::complete(nodes, &id, args.copy);
+    identity_files(&template, &nodes, &id)?;
     let there = disk::look(&dir)?;
     let occupied = match there {
         None => false,
@@ -112,10 +114,23 @@ fn taken(dir: &Path, args: &Args) -> Failure {
     if disk::is_dir(dir) { failure.hint(format!("loci new {} --into", word(&args.dir))) } else { failure }
 }
 
-/// The id: as asked, else that of the body that is there, else the name of the directory.
+/// The id: that of the body that is there, else as asked, else the name of the directory.
 fn identity(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
-    if let Some(id) = &args.id {
-        return Ok(AgentId::new(id)?);
+    let asked = args.id.as_deref().map(AgentId::new).transpose()?;
+    if args.into
+        && let Some(there) = card::agent(dir)
+    {
+        let there = there.map_err(from_card)?;
+        return match asked {
+            Some(asked) if asked != there.id.value => {
+                let what = format!("failed to make {} the agent {asked}: it is {} already", shown::path(dir), there.id.value);
+                Err(Failure::new("exists", what).at(&there.path, there.id.line))
+            }
+            _ => Ok(there.id.value),
+        };
+    }
+    if let Some(asked) = asked {
+        return Ok(asked);
     }
     let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     AgentId::new(&name).map_err(|error| {
@@ -123,6 +138,32 @@ fn identity(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
         Failure::new("name", format!("failed to take the id from the name of the directory: {error}"))
             .hint(format!("loci new {} --id {fitting}", word(&args.dir)))
     })
+}
+
+/// The identity files of a body have to say what they should, else nothing is made.
+fn identity_files(template: &Template, nodes: &[Node], id: &AgentId) -> Result<(), Failure> {
+    let data = |rel: &str| nodes.iter().find(|node| node.rel == Path::new(rel)).map(|node| &node.what);
+    let unfit = |rel: &str, line: Option<usize>, why: &str| {
+        Failure::new("template", format!("failed to use the template: {why}")).at(&template.path_of(Path::new(rel)), line)
+    };
+    match data(layout::CARD) {
+        Some(What::File { data, .. }) => {
+            let card = card::parse_agent(Path::new(layout::CARD), data).map_err(|error| unfit(layout::CARD, error.line, &error.why))?;
+            if card.id.value != *id {
+                let why = format!("it gives the agent the id {}, not {id}: write `id: {{{{ id }}}}`", card.id.value);
+                return Err(unfit(layout::CARD, card.id.line, &why));
+            }
+        }
+        _ => return Err(unfit(layout::CARD, None, "its identity file is no file")),
+    }
+    match data(layout::OWNER) {
+        None => {}
+        Some(What::File { data, .. }) => {
+            card::parse_owner(Path::new(layout::OWNER), data).map_err(|error| unfit(layout::OWNER, error.line, &error.why))?;
+        }
+        Some(_) => return Err(unfit(layout::OWNER, None, "its owner file is no file")),
+    }
+    Ok(())
 }
 
 /// The id that is nearest to a name.
@@ -140,10 +181,10 @@ fn fitting_id(name: &str) -> Option<String> {
 }
 
 /// The values that a template is rendered with.
-fn values(template: &Template, id: &AgentId, set: &[(String, String)]) -> Result<BTreeMap<String, String>, Failure> {
-    let variables = render::variables(template, &GIVEN).map_err(|error| from_template(error, &template.name))?;
+fn values(template: &Template, id: &AgentId, args: &Args) -> Result<BTreeMap<String, String>, Failure> {
+    let variables = render::variables(template, &GIVEN).map_err(|error| from_template(error, &args.template))?;
     let mut values = template.defaults.clone();
-    for (name, value) in set {
+    for (name, value) in &args.set {
         if GIVEN.contains(&name.as_str()) {
             let failure = Failure::new("usage", format!("failed to set `{name}`: loci sets it itself"));
             return Err(if name == "id" { failure.hint("loci new DIR --id ID") } else { failure });
@@ -153,13 +194,19 @@ fn values(template: &Template, id: &AgentId, set: &[(String, String)]) -> Result
                 "usage",
                 format!("failed to set `{}`: the template {} has no such variable", shown::text(name), template.name),
             )
-            .hint(format!("loci templates {}", template.name)));
+            .hint(format!("loci templates {}", word(Path::new(&args.template)))));
         }
         values.insert(name.clone(), value.clone());
     }
     values.insert("id".to_owned(), id.to_string());
     values.insert("date".to_owned(), time::to_second(time::now()).chars().take(10).collect());
     Ok(values)
+}
+
+/// A failure about an identity file.
+fn from_card(error: CardError) -> Failure {
+    let CardError { path, line, .. } = &error;
+    Failure::new("identity", format!("failed to {error}")).at(path, *line)
 }
 
 /// A failure about a template.
@@ -211,7 +258,9 @@ fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<()
 fn from_build(error: BuildError, dir: &Path, args: &Args) -> Failure {
     match error {
         BuildError::Taken { .. } => taken(dir, args),
-        BuildError::NoLinks(error) => Failure::from(error).hint(format!("loci new {} --copy", word(&args.dir))),
+        BuildError::NoLinks(error) => {
+            Failure::from(error).hint(format!("loci new {}{} --copy", word(&args.dir), if args.into { " --into" } else { "" }))
+        }
         BuildError::Disk(error) => error.into(),
         BuildError::Plan(error) => error.into(),
     }
