@@ -19,6 +19,7 @@
 pub mod body;
 pub mod cli;
 pub mod custody;
+pub mod hooks;
 pub mod sys;
 pub mod text;
 pub mod tree;
