@@ -122,7 +122,7 @@ fn fill(nodes: &[Node], aside: &Path) -> Result<(), BuildError> {
         let path = aside.join(&node.rel);
         match &node.what {
             What::Dir => disk::make_dir(&path)?,
-            What::File { data, mode } => disk::write_new(&path, data, *mode)?,
+            What::File { data, mode } => disk::write_aside(&path, data, *mode)?,
             What::Link(text) => disk::make_link(&path, text).map_err(BuildError::NoLinks)?,
         }
     }
@@ -212,7 +212,7 @@ fn add_from(missing: &Missing, dir: &Path, aside: &Path) -> Result<(), BuildErro
             What::Link(target) => Step::Link { path, target: target.clone() },
             What::File { data, mode } => {
                 let from = aside.join(number.to_string());
-                disk::write_new(&from, data, *mode)?;
+                disk::write_aside(&from, data, *mode)?;
                 Step::Rename { from, to: path }
             }
         });

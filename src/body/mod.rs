@@ -32,8 +32,8 @@ pub enum What {
     File {
         /// Its bytes.
         data: Vec<u8>,
-        /// Its permission bits; what the umask takes away is taken away.
-        mode: u32,
+        /// Its permission bits; `None`: what the umask leaves of `0o666`.
+        mode: Option<u32>,
     },
     /// A link with this text.
     Link(PathBuf),
@@ -43,6 +43,6 @@ impl Node {
     /// A plain file.
     #[must_use]
     pub fn file(rel: &str, text: &str) -> Self {
-        Self { rel: rel.into(), what: What::File { data: text.as_bytes().to_vec(), mode: 0o644 } }
+        Self { rel: rel.into(), what: What::File { data: text.as_bytes().to_vec(), mode: None } }
     }
 }

@@ -153,7 +153,7 @@ pub fn find(name: &str, home: &Path, cwd: &Path) -> Result<Template, TemplateErr
 /// Never for those that ship: a test reads all of them.
 pub fn built_in(found: &builtin::Builtin) -> Result<Template, TemplateError> {
     let nodes =
-        found.files.iter().map(|(rel, data)| Node { rel: rel.into(), what: What::File { data: data.to_vec(), mode: 0o644 } }).collect();
+        found.files.iter().map(|(rel, data)| Node { rel: rel.into(), what: What::File { data: data.to_vec(), mode: None } }).collect();
     about(Template { name: found.name.to_owned(), origin: Origin::Builtin, description: None, defaults: BTreeMap::new(), nodes })
 }
 
@@ -199,7 +199,7 @@ fn load(name: String, origin: Origin) -> Result<Template, TemplateError> {
                         return Err(template.unfit(&rel, None, format!("it is larger than {} MiB in all", MAX_BYTES >> 20)));
                     }
                     bytes += data.len() as u64;
-                    let mode = disk::look(&path)?.map_or(0o644, |meta| meta.mode & 0o777);
+                    let mode = disk::look(&path)?.map(|meta| meta.mode & 0o777);
                     What::File { data, mode }
                 }
                 Kind::Other => return Err(template.unfit(&rel, None, "it is neither a file nor a directory nor a link")),

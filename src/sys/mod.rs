@@ -9,10 +9,13 @@
 pub mod disk;
 pub mod env;
 pub mod fault;
+pub mod journal;
 pub mod lock;
 pub mod plan;
 pub mod process;
+mod progress;
 pub mod random;
 pub mod shown;
 pub mod term;
 pub mod time;
+pub mod wire;
