@@ -7,6 +7,8 @@
 pub mod args;
 pub mod context;
 pub mod failure;
+pub mod grant;
+pub mod near;
 pub mod output;
 pub mod verbs;
 

@@ -106,6 +106,8 @@ fn is_prefixed(token: &str) -> bool {
     PREFIXES.iter().any(|(prefix, min)| {
         token.strip_prefix(prefix).is_some_and(|rest| {
             rest.len() >= *min
+                // Words joined by hyphens are no token.
+                && rest.bytes().any(|byte| byte.is_ascii_digit())
                 && rest.bytes().filter(u8::is_ascii_alphanumeric).count() >= *min
                 && (*prefix != "eyJ" || rest.matches('.').count() == 2)
         })

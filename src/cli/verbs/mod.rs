@@ -1,6 +1,10 @@
 //! The verbs, one file each.
 
+pub mod check;
+pub mod handover;
+pub mod inbox;
 pub mod new;
+pub mod own;
 pub mod templates;
 
 use clap::Subcommand;
@@ -15,6 +19,16 @@ pub enum Verb {
     New(new::Args),
     /// List what agents can be made from, or show one template
     Templates(templates::Args),
+    /// Make an agent the owner of a directory
+    Own(own::OwnArgs),
+    /// Take the owner of a directory away
+    Disown(own::DisownArgs),
+    /// Ask whose paths are, and whether a write there would pass
+    Check(check::Args),
+    /// Read and answer what was handed over
+    Inbox(inbox::Args),
+    /// Tell an owner what you read and what you want, for a write that was refused
+    Handover(handover::Args),
 }
 
 /// Runs a verb.
@@ -25,5 +39,10 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     match verb {
         Verb::New(args) => new::run(context, args),
         Verb::Templates(args) => templates::run(context, args),
+        Verb::Own(args) => own::own(context, args),
+        Verb::Disown(args) => own::disown(context, args),
+        Verb::Check(args) => check::run(context, args),
+        Verb::Inbox(args) => inbox::run(context, args),
+        Verb::Handover(args) => handover::run(context, args),
     }
 }
