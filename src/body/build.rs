@@ -179,29 +179,29 @@ pub struct Missing {
     pub kept: Vec<Kept>,
 }
 
-/// Adds what is missing to `dir`: files are written aside, inside of `dir`, and renamed to where
+/// Adds nodes that are missing (see [`missing`]) to `dir`: files are written aside, inside of `dir`, and renamed to where
 /// nothing is. Killed at any moment each file is there whole or not at all, and one more run
 /// completes the rest.
 ///
 /// # Errors
 /// As [`BuildError`] says; then `dir` is as it was.
-pub fn add(missing: &Missing, dir: &Path) -> Result<(), BuildError> {
-    if missing.nodes.is_empty() {
+pub fn add(nodes: &[Node], dir: &Path) -> Result<(), BuildError> {
+    if nodes.is_empty() {
         return Ok(());
     }
     let aside = dir.join(aside_name(&Identity::of_self()));
-    let result = add_from(missing, dir, &aside);
+    let result = add_from(nodes, dir, &aside);
     if result.is_err() {
         let _ = disk::remove_tree(&aside);
     }
     result
 }
 
-fn add_from(missing: &Missing, dir: &Path, aside: &Path) -> Result<(), BuildError> {
+fn add_from(nodes: &[Node], dir: &Path, aside: &Path) -> Result<(), BuildError> {
     disk::make_dir(aside)?;
     let mut plan = Plan::default();
     let mut dirs = vec![dir.to_owned()];
-    for (number, node) in missing.nodes.iter().enumerate() {
+    for (number, node) in nodes.iter().enumerate() {
         let path = dir.join(&node.rel);
         dirs.extend(path.parent().map(Path::to_owned));
         plan.steps.push(match &node.what {

@@ -6,6 +6,7 @@
 pub mod build;
 pub mod builtin;
 pub mod home;
+pub mod identity;
 pub mod language;
 pub mod layout;
 pub mod render;

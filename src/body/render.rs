@@ -132,7 +132,7 @@ fn attempt(template: &Template, values: &Values) -> Result<Attempt, TemplateErro
             }
         }
     }
-    for (rel, _) in &made {
+    for rel in made.keys() {
         let parent = rel.parent().filter(|parent| !parent.as_os_str().is_empty());
         if parent.and_then(|parent| made.get(parent)).is_some_and(|what| *what != What::Dir) {
             return Err(template.unfit(rel, None, "something else gives the directory that it lies in"));

@@ -74,9 +74,10 @@ fn a_body_has_the_linked_layout() {
 fn the_id_stands_in_the_identity_files_only() {
     let sandbox = Sandbox::new();
     for template in ["agent", "custodian"] {
-        sandbox.loci("", ["new", template, "--id", "zq7", "--template", template]).exits(0);
+        let dir = format!("{template}/x");
+        sandbox.loci("", ["new", &dir, "--id", "zq7", "--template", template]).exits(0);
         let with: Vec<PathBuf> =
-            sandbox.snapshot(template).into_iter().filter(|(_, what)| what.contains("zq7")).map(|(path, _)| path).collect();
+            sandbox.snapshot(dir).into_iter().filter(|(_, what)| what.contains("zq7")).map(|(path, _)| path).collect();
         let identity = [".loci/agent.md", ".loci/owner.md"].map(PathBuf::from);
         assert!(!with.is_empty() && with.iter().all(|path| identity.contains(path)), "{with:?}");
     }
@@ -305,4 +306,75 @@ fn of_two_at_once_one_wins() {
         assert_eq!(fs::read_dir(sandbox.path(format!("race{round}"))).unwrap().count(), 1);
         assert!(sandbox.path(&dir).join("README.md").is_file());
     }
+}
+
+#[test]
+fn an_id_names_one_agent() {
+    let sandbox = Sandbox::new();
+    // Neighbours, where nothing bounds a search.
+    sandbox.loci("", ["new", "plain/a", "--id", "one"]).exits(0);
+    let before = tree(&sandbox);
+    let error = sandbox.loci("", ["new", "plain/b", "--id", "one", "--json"]).exits(2).json();
+    let (message, path) = (error["error"]["message"].as_str().unwrap(), error["error"]["path"].as_str().unwrap());
+    assert!(message.contains("plain/a") && message.contains("plain/b"), "{message}");
+    assert_eq!((path, error["error"]["line"].as_u64()), (sandbox.path("plain/a/.loci/agent.md").to_str().unwrap(), Some(2)));
+    assert_eq!(error["error"]["hint"], format!("loci new {} --id one-2", sandbox.path("plain/b").display()));
+    assert_eq!(tree(&sandbox), before);
+    // Anywhere in a repository.
+    sandbox.dir("repo/.git").dir("repo/far/away");
+    sandbox.loci("repo", ["new", "deep/down/x"]).exits(0);
+    sandbox.loci("repo/far", ["new", "away/x"]).exits(2);
+    sandbox.loci("repo/far", ["new", "away/y"]).exits(0);
+}
+
+#[test]
+fn a_body_that_is_there_keeps_its_id() {
+    let sandbox = Sandbox::new();
+    sandbox.file("x/.loci/agent.md", "---\ndescription: d\nid: real\n---\n");
+    let run = sandbox.loci("", ["new", "x", "--into", "--id", "other"]).exits(2);
+    assert!(run.stderr.contains("it is real already") && run.stderr.contains("agent.md:3)"), "{}", run.stderr);
+    let made = sandbox.loci("", ["new", "x", "--into", "--json"]).exits(0).json();
+    assert_eq!(made["id"], "real");
+    sandbox.file("y/.loci/agent.md", "---\nid: [a]\n---\n");
+    let run = sandbox.loci("", ["new", "y", "--into"]).exits(2);
+    assert!(run.stderr.contains("agent.md:2)"), "{}", run.stderr);
+    assert_eq!(sandbox.snapshot("y").len(), 3);
+}
+
+/// Runs as an agent: in a session of its own.
+fn as_agent(sandbox: &Sandbox, agent: &str, body: &str, args: &[&str]) -> Run {
+    let mut command = sandbox.command(body);
+    command.args(args).env("LOCI_AGENT", agent).env("LOCI_BODY", sandbox.path(body));
+    Run::of(&mut command, None)
+}
+
+#[test]
+fn an_agent_makes_agents_where_it_may_write() {
+    let sandbox = Sandbox::new();
+    sandbox.dir(".git");
+    sandbox.loci("", ["new", "alice"]).exits(0);
+    sandbox.loci("", ["new", "bob", "--template", "custodian"]).exits(0);
+    as_agent(&sandbox, "alice", "alice", &["new", "helper"]).exits(0);
+    let before = tree(&sandbox);
+    let run = as_agent(&sandbox, "alice", "alice", &["new", "../bob/mine", "--json"]).exits(1);
+    assert_eq!((run.json()["owner"].as_str(), run.json()["why"].as_str()), (Some("bob"), Some("owned")));
+    assert!(run.stderr.contains("refused:") && run.stderr.contains("bob/.loci/owner.md"), "{}", run.stderr);
+    as_agent(&sandbox, "alice", "alice", &["new", "../bob", "--into", "--template", "agent"]).exits(0);
+    assert_eq!(tree(&sandbox), before, "nothing was missing, so nothing was asked");
+    // What only a person does becomes a request.
+    let run = as_agent(&sandbox, "alice", "alice", &["new", "mine", "--template", "custodian", "--json"]).exits(1);
+    assert!(run.json()["request"].is_string(), "{}", run.stdout);
+    assert!(!sandbox.path("alice/mine").exists());
+    assert_eq!(tree(&sandbox), before);
+    let inbox = sandbox.path("home/.loci/memory/inbox/new");
+    let mail = fs::read_to_string(fs::read_dir(inbox).unwrap().next().unwrap().unwrap().path()).unwrap();
+    assert!(
+        mail.contains(&format!("loci new {}/alice/mine --template custodian", sandbox.path("").display()).replace("//", "/")),
+        "{mail}"
+    );
+    // A template with a hook in it, too.
+    sandbox.exec("alice/t/_loci/hooks/x.sh", "#!/bin/sh\n");
+    as_agent(&sandbox, "alice", "alice", &["new", "hooked", "--template", "./t"]).exits(1);
+    assert!(!sandbox.path("alice/hooked").exists());
+    sandbox.loci("alice", ["new", "hooked", "--template", "./t"]).exits(0);
 }

@@ -8,10 +8,17 @@ use serde_json::{Value, json};
 
 use crate::body::build::{self, BuildError, Kept};
 use crate::body::template::{self, Template, TemplateError};
-use crate::body::{Node, What, layout, render};
+use crate::body::{Node, What, identity, layout, render};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::{Answer, Outcome};
+use crate::cli::near::{self, word};
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody;
+use crate::custody::act::{Act, ActKind};
+use crate::custody::asker;
+use crate::custody::person::Person;
+use crate::custody::ruling::Why;
+use crate::custody::wall::Walled;
 use crate::sys::disk::{self, Kind};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
@@ -60,11 +67,11 @@ fn pair(text: &str) -> Result<(String, String), String> {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
     let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
-    let id = identity(&args, &dir)?;
+    let id = id(&args, &dir)?;
     let values = values(&template, &id, &args)?;
     let nodes = render::render(&template, &values).map_err(|error| from_template(error, &args.template))?;
     let nodes = layout::complete(nodes, &id, args.copy);
-    identity_files(&template, &nodes, &id)?;
+    identity::check(&template, &nodes, &id).map_err(|error| from_template(error, &args.template))?;
     let there = disk::look(&dir)?;
     let occupied = match there {
         None => false,
@@ -74,14 +81,20 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if occupied && !args.into {
         return Err(taken(&dir, &args));
     }
-    let made = if args.into && there.is_some() {
-        add(context, &nodes, &dir, &args)?
+    let (missing, kept) = if args.into && there.is_some() {
+        let build::Missing { nodes, kept } = build::missing(&nodes, &dir)?;
+        (nodes, kept)
     } else {
-        if !args.dry_run {
-            make(context, &nodes, &dir, &args)?;
-        }
-        Made { paths: shown_nodes(&dir, &nodes), kept: Vec::new() }
+        (nodes, Vec::new())
     };
+    unique(context, &id, &dir)?;
+    if let Some(answer) = allowed(context, &missing, &dir, &args)? {
+        return Ok(answer);
+    }
+    if !args.dry_run {
+        make(context, &missing, &dir, &args, there.is_some())?;
+    }
+    let made = Made { paths: shown_nodes(&dir, &missing), kept };
     context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
     Ok(Answer::Yes)
 }
@@ -101,13 +114,6 @@ fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// A path as a word of a command that somebody will run.
-fn word(path: &Path) -> String {
-    let text = shown::path(path).to_string();
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%' | ':');
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
 fn taken(dir: &Path, args: &Args) -> Failure {
     let what = if disk::is_dir(dir) { "it is not empty" } else { "something else is there" };
     let failure = Failure::new("exists", format!("failed to make {}: {what}", shown::path(dir)));
@@ -115,7 +121,7 @@ fn taken(dir: &Path, args: &Args) -> Failure {
 }
 
 /// The id: that of the body that is there, else as asked, else the name of the directory.
-fn identity(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
+fn id(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
     let asked = args.id.as_deref().map(AgentId::new).transpose()?;
     if args.into
         && let Some(there) = card::agent(dir)
@@ -134,50 +140,10 @@ fn identity(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
     }
     let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     AgentId::new(&name).map_err(|error| {
-        let fitting = fitting_id(&name).unwrap_or_else(|| "NAME".to_owned());
+        let fitting = AgentId::nearest(&name).map_or_else(|| "NAME".to_owned(), |id| id.to_string());
         Failure::new("name", format!("failed to take the id from the name of the directory: {error}"))
             .hint(format!("loci new {} --id {fitting}", word(&args.dir)))
     })
-}
-
-/// The identity files of a body have to say what they should, else nothing is made.
-fn identity_files(template: &Template, nodes: &[Node], id: &AgentId) -> Result<(), Failure> {
-    let data = |rel: &str| nodes.iter().find(|node| node.rel == Path::new(rel)).map(|node| &node.what);
-    let unfit = |rel: &str, line: Option<usize>, why: &str| {
-        Failure::new("template", format!("failed to use the template: {why}")).at(&template.path_of(Path::new(rel)), line)
-    };
-    match data(layout::CARD) {
-        Some(What::File { data, .. }) => {
-            let card = card::parse_agent(Path::new(layout::CARD), data).map_err(|error| unfit(layout::CARD, error.line, &error.why))?;
-            if card.id.value != *id {
-                let why = format!("it gives the agent the id {}, not {id}: write `id: {{{{ id }}}}`", card.id.value);
-                return Err(unfit(layout::CARD, card.id.line, &why));
-            }
-        }
-        _ => return Err(unfit(layout::CARD, None, "its identity file is no file")),
-    }
-    match data(layout::OWNER) {
-        None => {}
-        Some(What::File { data, .. }) => {
-            card::parse_owner(Path::new(layout::OWNER), data).map_err(|error| unfit(layout::OWNER, error.line, &error.why))?;
-        }
-        Some(_) => return Err(unfit(layout::OWNER, None, "its owner file is no file")),
-    }
-    Ok(())
-}
-
-/// The id that is nearest to a name.
-fn fitting_id(name: &str) -> Option<String> {
-    let mut id = String::new();
-    for c in name.to_lowercase().chars() {
-        match c {
-            'a'..='z' | '0'..='9' => id.push(c),
-            _ if id.is_empty() || id.ends_with('-') => {}
-            _ => id.push('-'),
-        }
-    }
-    let id: String = id.chars().take(63).collect();
-    AgentId::new(id.trim_end_matches('-')).ok().map(|id| id.to_string())
 }
 
 /// The values that a template is rendered with.
@@ -244,7 +210,11 @@ fn clear(context: &Context, dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<(), Failure> {
+fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args, there: bool) -> Result<(), Failure> {
+    if args.into && there {
+        clear(context, dir)?;
+        return build::add(nodes, dir).map_err(|error| from_build(error, dir, args));
+    }
     if let Some(parent) = dir.parent() {
         clear(context, parent)?;
     }
@@ -253,6 +223,64 @@ fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<()
         return Err(Failure::new("conflict", "failed to replace the directory you are in").at(dir, None).hint("loci new . --into"));
     }
     build::fresh(nodes, dir).map_err(|error| from_build(error, dir, args))
+}
+
+/// An id names one agent: the place that has it already is an error that names both.
+fn unique(context: &Context, id: &AgentId, dir: &Path) -> Result<(), Failure> {
+    let top = near::top(context, dir);
+    let (place, whole) = identity::bearer(id, dir, &top)?;
+    if !whole {
+        context.say(&format!("note: {} is too large to look everywhere whether {id} is somebody's id already", shown::path(&top)));
+    }
+    let Some((place, there)) = place else { return Ok(()) };
+    let what = format!("failed to make {} the agent {id}: {} is that already", shown::path(dir), shown::path(&place));
+    Err(Failure::new("exists", what).at(&there.path, there.line).hint(format!("loci new {} --id {id}-2", word(dir))))
+}
+
+/// Asks custody. What takes effect by itself needs a person; of the rest, an agent makes what it may
+/// write. `None`: go on.
+fn allowed(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<Option<Answer>, Failure> {
+    if nodes.is_empty() || grant::person(context) == Person::Yes {
+        return Ok(None);
+    }
+    let (asker, _) = asker::here(&context.env, &context.cwd)?;
+    let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
+    let acts: Vec<Act> = std::iter::once(act(dir)).chain(nodes.iter().map(|node| act(&dir.join(&node.rel)))).collect();
+    let ruling = custody::rule(&acts, &asker, &grant::surroundings(context));
+    // A new agent is not the one that asks; who may own, hook or schedule is asked below.
+    let mine =
+        |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));
+    if let Some(refused) = ruling.refused().find(|refused| !mine(&refused.why)) {
+        let owner = refused.owner.as_ref().map_or("somebody", |owner| owner.who.name());
+        let by = refused.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
+        context.say(&format!("refused: {} is {owner}'s{by}", context.shown(refused.path())));
+        context.print(String::new, || {
+            json!({
+                "schema": 1, "done": false, "refused": refused.path().to_string_lossy(), "owner": owner,
+                "decided_by": refused.decided_by.as_deref().map(Path::to_string_lossy), "why": refused.why.word(),
+            })
+        })?;
+        return Ok(Some(Answer::No));
+    }
+    let Some((node, what)) = nodes.iter().find_map(|node| Some((node, template::needs_person(&node.rel)?))) else { return Ok(None) };
+    if args.dry_run {
+        context.say(&format!("note: {} is a kind of file ({what}) that only a person adds", shown::path(&node.rel)));
+        return Ok(None);
+    }
+    grant::or_request(context, &dir.join(&node.rel), &command(context, dir, args))
+}
+
+/// The command that a person would run for this.
+fn command(context: &Context, dir: &Path, args: &Args) -> String {
+    let template = if args.template.contains('/') { context.absolute(Path::new(&args.template)) } else { PathBuf::from(&args.template) };
+    let mut words = vec!["loci".to_owned(), "new".to_owned(), word(dir), "--template".to_owned(), word(&template)];
+    if let Some(id) = &args.id {
+        words.push(format!("--id {}", word(Path::new(id))));
+    }
+    words.extend(args.set.iter().map(|(name, value)| format!("--set {}", word(Path::new(&format!("{name}={value}"))))));
+    words.extend(args.into.then(|| "--into".to_owned()));
+    words.extend(args.copy.then(|| "--copy".to_owned()));
+    words.join(" ")
 }
 
 fn from_build(error: BuildError, dir: &Path, args: &Args) -> Failure {
@@ -264,17 +292,6 @@ fn from_build(error: BuildError, dir: &Path, args: &Args) -> Failure {
         BuildError::Disk(error) => error.into(),
         BuildError::Plan(error) => error.into(),
     }
-}
-
-fn add(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<Made, Failure> {
-    if !args.dry_run {
-        clear(context, dir)?;
-    }
-    let missing = build::missing(nodes, dir)?;
-    if !args.dry_run {
-        build::add(&missing, dir).map_err(|error| from_build(error, dir, args))?;
-    }
-    Ok(Made { paths: shown_nodes(dir, &missing.nodes), kept: missing.kept })
 }
 
 fn words(context: &Context, dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> String {
@@ -305,32 +322,4 @@ fn object(dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: b
         "template": { "name": template.name, "origin": template.origin.word(), "path": template.origin.dir().map(Path::to_string_lossy) },
         "dry_run": dry_run, "made": made_list, "kept": kept,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn words_of_a_command_are_quoted_where_needed() {
-        assert_eq!(word(Path::new("a/b-c")), "a/b-c");
-        assert_eq!(word(Path::new("a b'c")), "'a b'\\''c'");
-    }
-
-    proptest! {
-        #[test]
-        fn a_suggested_id_is_one(name in ".{0,80}") {
-            if let Some(id) = fitting_id(&name) {
-                prop_assert!(AgentId::new(&id).is_ok());
-            } else {
-                prop_assert!(!name.to_lowercase().chars().any(|c| c.is_ascii_alphanumeric()));
-            }
-        }
-
-        #[test]
-        fn an_id_is_kept_as_suggested(id in "[a-z0-9]([a-z0-9]|-[a-z0-9]){0,30}") {
-            prop_assert_eq!(fitting_id(&id), Some(id));
-        }
-    }
 }
