@@ -37,13 +37,21 @@ pub fn check(template: &Template, nodes: &[Node], id: &AgentId) -> Result<(), Te
     }
 }
 
+/// Who has an id already, as far as was looked.
+#[derive(Debug, Default)]
+pub struct Bearer {
+    /// The place, and the line that says so.
+    pub place: Option<(PathBuf, Sourced<AgentId>)>,
+    /// Whether that was looked for everywhere; a very large tree is not.
+    pub whole: bool,
+}
+
 /// The place other than `dir` that has this id already, with the line that says so: looked for from
 /// `top` down; where that is `dir` itself, nothing bounds a search, and its neighbours are looked at.
-/// `false` says that the tree was too large to look everywhere.
 ///
 /// # Errors
 /// Where the neighbours can't be listed.
-pub fn bearer(id: &AgentId, dir: &Path, top: &Path) -> Result<(Option<(PathBuf, Sourced<AgentId>)>, bool), PathError> {
+pub fn bearer(id: &AgentId, dir: &Path, top: &Path) -> Result<Bearer, PathError> {
     let (places, whole) = if top == dir {
         match dir.parent().filter(|parent| disk::is_dir(parent)) {
             Some(parent) => {
@@ -59,5 +67,5 @@ pub fn bearer(id: &AgentId, dir: &Path, top: &Path) -> Result<(Option<(PathBuf, 
         Some(Ok(card)) if card.id.value == *id => Some((place, card.id)),
         _ => None,
     };
-    Ok((places.into_iter().filter(|place| place != dir).find_map(bears), whole))
+    Ok(Bearer { place: places.into_iter().filter(|place| place != dir).find_map(bears), whole })
 }

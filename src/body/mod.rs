@@ -9,6 +9,7 @@ pub mod home;
 pub mod identity;
 pub mod language;
 pub mod layout;
+pub mod portrait;
 pub mod render;
 pub mod runtimes;
 pub mod template;

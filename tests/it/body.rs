@@ -76,8 +76,7 @@ fn the_id_stands_in_the_identity_files_only() {
     for template in ["agent", "custodian"] {
         let dir = format!("{template}/x");
         sandbox.loci("", ["new", &dir, "--id", "zq7", "--template", template]).exits(0);
-        let with: Vec<PathBuf> =
-            sandbox.snapshot(dir).into_iter().filter(|(_, what)| what.contains("zq7")).map(|(path, _)| path).collect();
+        let with: Vec<PathBuf> = sandbox.snapshot(dir).into_iter().filter(|(_, what)| what.contains("zq7")).map(|(path, _)| path).collect();
         let identity = [".loci/agent.md", ".loci/owner.md"].map(PathBuf::from);
         assert!(!with.is_empty() && with.iter().all(|path| identity.contains(path)), "{with:?}");
     }

@@ -6,4 +6,5 @@ mod body;
 mod cases;
 mod layers;
 mod sandbox;
+mod show;
 mod templates;

@@ -3,8 +3,10 @@
 pub mod check;
 pub mod handover;
 pub mod inbox;
+pub mod init;
 pub mod new;
 pub mod own;
+pub mod show;
 pub mod templates;
 
 use clap::Subcommand;
@@ -15,10 +17,14 @@ use super::context::Context;
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Set up the home level, and look which harnesses are installed
+    Init(init::Args),
     /// Make a directory that is an agent
     New(new::Args),
     /// List what agents can be made from, or show one template
     Templates(templates::Args),
+    /// Show an agent: who, whose, what it is equipped with, who reads that, what waits
+    Show(show::Args),
     /// Make an agent the owner of a directory
     Own(own::OwnArgs),
     /// Take the owner of a directory away
@@ -37,8 +43,10 @@ pub enum Verb {
 /// Whatever keeps the verb from being carried out.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     match verb {
+        Verb::Init(args) => init::run(context, args),
         Verb::New(args) => new::run(context, args),
         Verb::Templates(args) => templates::run(context, args),
+        Verb::Show(args) => show::run(context, args),
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
         Verb::Check(args) => check::run(context, args),

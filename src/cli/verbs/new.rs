@@ -7,8 +7,9 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 
 use crate::body::build::{self, BuildError, Kept};
+use crate::body::identity::{self, Bearer};
 use crate::body::template::{self, Template, TemplateError};
-use crate::body::{Node, What, identity, layout, render};
+use crate::body::{Node, What, layout, render};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
@@ -228,7 +229,7 @@ fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args, there: bool)
 /// An id names one agent: the place that has it already is an error that names both.
 fn unique(context: &Context, id: &AgentId, dir: &Path) -> Result<(), Failure> {
     let top = near::top(context, dir);
-    let (place, whole) = identity::bearer(id, dir, &top)?;
+    let Bearer { place, whole } = identity::bearer(id, dir, &top)?;
     if !whole {
         context.say(&format!("note: {} is too large to look everywhere whether {id} is somebody's id already", shown::path(&top)));
     }
