@@ -111,7 +111,7 @@ impl<'a> Look<'a> {
             return bare;
         }
         let found = real::real(&act.path, act.follow);
-        let up = self.up(&found.path, act.follow);
+        let up = self.up(&found);
         let wall = self.wall(act, &found);
         if let Some(trouble) = &found.trouble {
             // What is known of the path may still be enough: what is owned up to there is owned.
@@ -119,16 +119,19 @@ impl<'a> Look<'a> {
             let real = if decided { Ok(found.path) } else { Err(trouble.to_string()) };
             return ActFacts { real: Some(real), up, wall, ..bare };
         }
-        let below = if act.below && found.exists && wall.is_none() { self.below(&found.path) } else { Vec::new() };
+        let takes = act.below && wall.is_none() && matches!(disk::look(&found.path), Ok(Some(meta)) if meta.kind == Kind::Dir);
+        let below = if takes { self.below(&found.path) } else { Vec::new() };
         ActFacts { real: Some(Ok(found.path)), up, below, wall, ..bare }
     }
 
     /// The stations from a path up to the first that decides. A link that is not followed belongs
-    /// to the directory that it stands in.
-    fn up(&mut self, path: &Path, followed: bool) -> Vec<Station> {
-        let is_link = !followed && matches!(disk::look(path), Ok(Some(meta)) if meta.kind == Kind::Link);
+    /// to the directory that it stands in, and so does what is not there or can't be looked at.
+    fn up(&mut self, found: &real::Real) -> Vec<Station> {
+        let kind = |path: &Path| disk::look(path).ok().flatten().map(|meta| meta.kind);
+        let sure = found.exists && found.trouble.is_none();
+        let is_link = kind(&found.path) == Some(Kind::Link);
         let mut stations = Vec::new();
-        for dir in climb::up(path).skip(usize::from(is_link)) {
+        for dir in climb::up(&found.path).skip(usize::from(is_link)).skip_while(|dir| !sure && kind(dir) != Some(Kind::Dir)) {
             let Some(station) = self.station(dir) else { continue };
             let decides = station.home || station.owner.is_some();
             stations.push(station);

@@ -4,6 +4,7 @@
 
 mod body;
 mod cases;
+mod custody;
 mod layers;
 mod sandbox;
 mod show;
