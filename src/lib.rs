@@ -18,6 +18,7 @@
 
 pub mod cli;
 pub mod custody;
+pub mod hooks;
 pub mod sys;
 pub mod text;
 pub mod tree;

@@ -1,0 +1,3 @@
+//! Connectors: putting the relays into a harness's own configuration, and taking them out.
+
+pub mod splice;
