@@ -7,6 +7,7 @@
 pub mod args;
 pub mod context;
 pub mod failure;
+mod gate;
 pub mod output;
 pub mod verbs;
 
@@ -33,6 +34,9 @@ pub type Outcome = Result<Answer, Failure>;
 /// The whole program.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(adapter) = gate::selected(std::env::args_os()) {
+        return gate::run(adapter);
+    }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
