@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::hooks::gate;
-use crate::hooks::harness::{self, Adapter};
+use crate::hooks::harness::{self, Adapter, Answer};
 use crate::sys::env::Env;
-use crate::sys::term;
+use crate::sys::{process, term};
 
 /// The adapter, where the command line is exactly the one that a relay calls.
 pub(super) fn selected(mut words: impl Iterator<Item = OsString>) -> Option<&'static Adapter> {
@@ -30,11 +30,18 @@ pub(super) fn selected(mut words: impl Iterator<Item = OsString>) -> Option<&'st
 pub(super) fn run(adapter: &'static Adapter) -> ExitCode {
     // A panic is an answer like any other: the harness must not take its words for one.
     std::panic::set_hook(Box::new(|_| {}));
-    let answer = gate::answer(adapter, Env::of_gate());
+    let answer = gate::answer(adapter, &Env::of_gate(), |late| {
+        say(&late);
+        process::end(late.code);
+    });
+    say(&answer);
+    ExitCode::from(answer.code)
+}
+
+fn say(answer: &Answer) {
     // Where standard output is gone, the exit code and standard error still say it.
     let _ = term::out(answer.stdout.as_bytes());
     term::err(&answer.stderr);
-    ExitCode::from(answer.code)
 }
 
 #[cfg(test)]

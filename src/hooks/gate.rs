@@ -5,22 +5,20 @@
 //! neither is silent**: whatever keeps the gate from checking a call is said, and a call of a tool
 //! that surely writes is refused where the check did not come to its end.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::harness::{Adapter, Answer, Event, Verdict, tool_name};
-use super::tools::{self, Class, Intent};
+use super::tools::{self, Intent};
 use crate::custody::asker::{self, Asker};
 use crate::custody::delegation::{self, Attempt};
 use crate::custody::{self, Surroundings, message};
 use crate::sys::env::Env;
-use crate::sys::time::{self, Deadline};
-use crate::sys::{fault, shown, term};
+use crate::sys::{fault, process, shown, term, time};
 
 /// The most of a payload that is read.
 pub const MAX_PAYLOAD: u64 = 16 << 20;
@@ -30,64 +28,44 @@ pub const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Answers one call: the payload comes on standard input.
 ///
-/// The work is done on a thread of its own, so that a disk that hangs or a panic can't keep the
-/// answer back. The caller ends the process with the answer, and the thread with it.
+/// Where the work takes longer than [`PATIENCE`] (a disk that hangs), `late` is called on another
+/// thread with the answer to that, and has to end the process; so `answer` does not return then.
 #[must_use]
-pub fn answer(adapter: &'static Adapter, env: Env) -> Answer {
-    let (say, hear) = mpsc::channel();
-    let env = Arc::new(env);
-    let deadline = Deadline::after(PATIENCE);
-    let job = {
-        let env = Arc::clone(&env);
-        move || work(adapter, &env, &say)
-    };
-    let verdict = match thread::Builder::new().spawn(job) {
-        Ok(_) => listen(&hear, &deadline),
-        // No room for a thread: without the deadline then. A harness has one as well.
-        Err(_) => {
-            let (say, hear) = mpsc::channel();
-            work(adapter, &env, &say);
-            drop(say);
-            listen(&hear, &deadline)
-        }
-    };
+pub fn answer(adapter: &'static Adapter, env: &Env, late: impl FnOnce(Answer) + Send + 'static) -> Answer {
+    let kind = Arc::new(OnceLock::new());
+    let seen = Arc::clone(&kind);
+    // Without room for a thread there is no deadline; a harness has one as well.
+    process::after(PATIENCE, move || {
+        let why = format!("it took longer than {} s", PATIENCE.as_secs());
+        late((adapter.answer)(&unchecked(seen.get(), &why)));
+    });
+    // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
+    let work = AssertUnwindSafe(|| judged(adapter, env, &kind));
+    let verdict = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
     (adapter.answer)(&verdict)
 }
 
-/// What the worker says, in this order.
-#[derive(Debug)]
-enum Word {
-    /// What kind of call it is.
-    Kind(Kind),
-    /// The verdict.
-    Done(Verdict),
-}
-
 /// What has to be known of a call to fail in the right direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Kind {
-    /// The tool, where it could be read.
-    tool: Option<String>,
+    /// The tool.
+    tool: String,
     /// Whether it surely writes.
     writes: bool,
 }
 
-fn listen(hear: &Receiver<Word>, deadline: &Deadline) -> Verdict {
-    let mut kind = Kind::default();
-    loop {
-        match hear.recv_timeout(deadline.left()) {
-            Ok(Word::Kind(known)) => kind = known,
-            Ok(Word::Done(verdict)) => return verdict,
-            Err(RecvTimeoutError::Timeout) => return unchecked(&kind, &format!("it took longer than {} s", PATIENCE.as_secs())),
-            Err(RecvTimeoutError::Disconnected) => return unchecked(&kind, "the gate itself failed; please report it"),
-        }
+impl Kind {
+    /// Tells it by the name of the tool alone.
+    fn of(tool: &str) -> Self {
+        let class = tools::read_call(tool, &Value::Null, Path::new("/"), None, tools::WRITE_WORDS).class;
+        Self { tool: tool.to_owned(), writes: class.writes() }
     }
 }
 
 /// The verdict on a call that could not be checked to the end.
-fn unchecked(kind: &Kind, why: &str) -> Verdict {
-    match &kind.tool {
-        Some(tool) if kind.writes => Verdict::Refuse(format!(
+fn unchecked(kind: Option<&Kind>, why: &str) -> Verdict {
+    match kind {
+        Some(Kind { tool, writes: true }) => Verdict::Refuse(format!(
             "Not done: whose the path of this `{}` call is could not be checked ({why}), and what surely writes does not go on unchecked. \
              Nothing was changed and nothing was handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
              to run `loci connect --check`.",
@@ -101,35 +79,21 @@ fn not_checked(why: &str) -> Verdict {
     Verdict::Note(format!("loci: custody was not checked for this call: {why}"))
 }
 
-fn work(adapter: &Adapter, env: &Env, say: &Sender<Word>) {
-    // Nobody hears it any more after the deadline.
-    let _ = say.send(Word::Done(judged(adapter, env, say)));
-}
-
-fn judged(adapter: &Adapter, env: &Env, say: &Sender<Word>) -> Verdict {
+fn judged(adapter: &Adapter, env: &Env, kind: &OnceLock<Kind>) -> Verdict {
     let (payload, more) = match term::stdin(MAX_PAYLOAD) {
         Ok(read) => read,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
     };
     if more {
-        let tool = tool_name(&payload);
-        let writes = tool.as_deref().is_some_and(|tool| class(tool).writes());
-        return unchecked(&Kind { tool, writes }, "the payload is larger than 16 MiB");
+        return unchecked(tool_name(&payload).as_deref().map(Kind::of).as_ref(), "the payload is larger than 16 MiB");
     }
     let event = match (adapter.read)(&payload) {
         Ok(event) => event,
         Err(error) => return not_checked(&format!("the payload {error}")),
     };
-    drop(payload);
-    let writes = class(&event.tool).writes();
-    let _ = say.send(Word::Kind(Kind { tool: Some(event.tool.clone()), writes }));
+    kind.get_or_init(|| Kind::of(&event.tool));
     fault::point("gate");
     rule(adapter, env, &event)
-}
-
-/// The kind of a tool by its name alone.
-fn class(tool: &str) -> Class {
-    tools::read_call(tool, &Value::Null, Path::new("/"), None, tools::WRITE_WORDS).class
 }
 
 fn rule(adapter: &Adapter, env: &Env, event: &Event) -> Verdict {
@@ -203,25 +167,13 @@ mod tests {
 
     #[test]
     fn a_check_that_did_not_end_closes_for_what_surely_writes_and_is_said_for_the_rest() {
-        let kind = |tool: &str| Kind { tool: Some(tool.to_owned()), writes: class(tool).writes() };
         for tool in ["Write", "Edit", "NotebookEdit", "apply_patch", "write_file", "replace", "write", "edit", "mcp__fs__write_file"] {
-            let Verdict::Refuse(text) = unchecked(&kind(tool), "why") else { panic!("{tool} went on") };
+            let Verdict::Refuse(text) = unchecked(Some(&Kind::of(tool)), "why") else { panic!("{tool} went on") };
             assert!(text.contains("why") && text.contains(tool));
         }
         for tool in ["Bash", "run_shell_command", "Read", "read_file", "SomethingElse"] {
-            assert!(matches!(unchecked(&kind(tool), "why"), Verdict::Note(_)), "{tool}");
+            assert!(matches!(unchecked(Some(&Kind::of(tool)), "why"), Verdict::Note(_)), "{tool}");
         }
-        assert!(matches!(unchecked(&Kind::default(), "why"), Verdict::Note(_)));
-    }
-
-    #[test]
-    fn silence_and_failure_of_the_worker_are_heard() {
-        let writes = Kind { tool: Some("Write".to_owned()), writes: true };
-        let (say, hear) = mpsc::channel();
-        say.send(Word::Kind(writes.clone())).unwrap();
-        assert!(matches!(listen(&hear, &Deadline::after(Duration::ZERO)), Verdict::Refuse(text) if text.contains("longer than 2 s")));
-        say.send(Word::Kind(writes)).unwrap();
-        drop(say);
-        assert!(matches!(listen(&hear, &Deadline::after(PATIENCE)), Verdict::Refuse(text) if text.contains("itself failed")));
+        assert!(matches!(unchecked(None, "why"), Verdict::Note(_)));
     }
 }

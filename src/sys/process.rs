@@ -91,3 +91,20 @@ pub fn ancestors() -> Vec<String> {
 pub fn own_program() -> io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
+
+/// Does something after a while on a thread of its own, unless the process has ended by then. Where
+/// there is no room for a thread, it is not done.
+pub fn after(patience: std::time::Duration, act: impl FnOnce() + Send + 'static) {
+    let wait = move || {
+        std::thread::sleep(patience);
+        act();
+    };
+    // It only waits: the smallest stack will do until then, and for a few words after.
+    let _ = std::thread::Builder::new().stack_size(128 << 10).spawn(wait);
+}
+
+/// Ends the process at once, whatever its other threads do.
+pub fn end(code: u8) -> ! {
+    #[expect(clippy::exit, reason = "the main thread may hang, and can't return")]
+    std::process::exit(i32::from(code))
+}

@@ -14,21 +14,3 @@ pub fn now() -> Timestamp {
 pub fn to_second(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
 }
-
-/// A point in time after which nobody waits any more, by a clock that only goes forward.
-#[derive(Debug, Clone, Copy)]
-pub struct Deadline(std::time::Instant);
-
-impl Deadline {
-    /// So long from now.
-    #[must_use]
-    pub fn after(patience: std::time::Duration) -> Self {
-        Self(std::time::Instant::now() + patience)
-    }
-
-    /// What is left of it; zero when it has passed.
-    #[must_use]
-    pub fn left(&self) -> std::time::Duration {
-        self.0.saturating_duration_since(std::time::Instant::now())
-    }
-}
