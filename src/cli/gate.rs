@@ -26,8 +26,17 @@ pub(super) fn selected(mut words: impl Iterator<Item = OsString>) -> Option<&'st
     words.next().is_none().then_some(adapter)
 }
 
-/// Answers one call and ends.
+/// Answers one call; the exit code is the harness's.
 pub(super) fn run(adapter: &'static Adapter) -> ExitCode {
+    ExitCode::from(answered(adapter))
+}
+
+/// Answers one call for a command line that only the parser of all verbs could read, and ends.
+pub(super) fn end(adapter: &'static Adapter) -> ! {
+    process::end(answered(adapter))
+}
+
+fn answered(adapter: &'static Adapter) -> u8 {
     // A panic is an answer like any other: the harness must not take its words for one.
     std::panic::set_hook(Box::new(|_| {}));
     let answer = gate::answer(adapter, &Env::of_gate(), |late| {
@@ -35,7 +44,7 @@ pub(super) fn run(adapter: &'static Adapter) -> ExitCode {
         process::end(late.code);
     });
     say(&answer);
-    ExitCode::from(answer.code)
+    answer.code
 }
 
 fn say(answer: &Answer) {

@@ -8,6 +8,8 @@ pub mod args;
 pub mod context;
 pub mod failure;
 mod gate;
+pub mod grant;
+pub mod near;
 pub mod output;
 pub mod verbs;
 
@@ -15,7 +17,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::sys::term;
+use crate::hooks::connect;
+use crate::sys::{process, term};
 use context::Context;
 use failure::Failure;
 
@@ -42,7 +45,10 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let json = args.global.json;
-    let outcome = Context::new(args.global).and_then(|context| verbs::run(&context, args.verb));
+    let outcome = Context::new(args.global).and_then(|context| {
+        connect::mend_link(&context.home, || process::own_program().ok());
+        verbs::run(&context, args.verb)
+    });
     match outcome {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),

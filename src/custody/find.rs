@@ -41,6 +41,34 @@ pub fn body_around(dir: &Path) -> Option<(PathBuf, Result<Identity, CardError>)>
     climb::up(&dir).find_map(|dir| Some((dir.to_owned(), identity(dir)?)))
 }
 
+/// The body of an agent as seen from a directory: up from it, or named for it by an owner file on
+/// the way.
+#[must_use]
+pub fn body_of(agent: &AgentId, dir: &Path) -> Option<PathBuf> {
+    let dir = real::real(dir, true).path;
+    climb::up(&dir).find_map(|dir| {
+        if lives(agent, dir) {
+            return Some(dir.to_owned());
+        }
+        let owner = card::owner(dir)?.ok().filter(|owner| owner.owner.value == *agent)?;
+        Some(real::real(&dir.join(owner.body?), true).path).filter(|body| lives(agent, body))
+    })
+}
+
+/// The directories up from `dir` that an agent owns.
+#[must_use]
+pub fn owned_around(agent: &AgentId, dir: &Path) -> Vec<PathBuf> {
+    let dir = real::real(dir, true).path;
+    let owns = |dir: &&Path| matches!(card::owner(dir), Some(Ok(owner)) if owner.owner.value == *agent);
+    climb::up(&dir).filter(owns).map(Path::to_owned).collect()
+}
+
+/// Whether a directory is the body of an agent.
+#[must_use]
+pub fn lives(agent: &AgentId, dir: &Path) -> bool {
+    matches!(identity(dir), Some(Ok(found)) if found.id == *agent)
+}
+
 /// What has to be known to rule on these acts.
 #[must_use]
 pub fn facts(acts: &[Act], asker: &Asker, surroundings: &Surroundings) -> Facts {
@@ -83,7 +111,7 @@ impl<'a> Look<'a> {
             return bare;
         }
         let found = real::real(&act.path, act.follow);
-        let up = self.up(&found.path, act.follow);
+        let up = self.up(&found);
         let wall = self.wall(act, &found);
         if let Some(trouble) = &found.trouble {
             // What is known of the path may still be enough: what is owned up to there is owned.
@@ -91,16 +119,19 @@ impl<'a> Look<'a> {
             let real = if decided { Ok(found.path) } else { Err(trouble.to_string()) };
             return ActFacts { real: Some(real), up, wall, ..bare };
         }
-        let below = if act.below && found.exists && wall.is_none() { self.below(&found.path) } else { Vec::new() };
+        let takes = act.below && wall.is_none() && matches!(disk::look(&found.path), Ok(Some(meta)) if meta.kind == Kind::Dir);
+        let below = if takes { self.below(&found.path) } else { Vec::new() };
         ActFacts { real: Some(Ok(found.path)), up, below, wall, ..bare }
     }
 
     /// The stations from a path up to the first that decides. A link that is not followed belongs
-    /// to the directory that it stands in.
-    fn up(&mut self, path: &Path, followed: bool) -> Vec<Station> {
-        let is_link = !followed && matches!(disk::look(path), Ok(Some(meta)) if meta.kind == Kind::Link);
+    /// to the directory that it stands in, and so does what is not there or can't be looked at.
+    fn up(&mut self, found: &real::Real) -> Vec<Station> {
+        let kind = |path: &Path| disk::look(path).ok().flatten().map(|meta| meta.kind);
+        let sure = found.exists && found.trouble.is_none();
+        let is_link = kind(&found.path) == Some(Kind::Link);
         let mut stations = Vec::new();
-        for dir in climb::up(path).skip(usize::from(is_link)) {
+        for dir in climb::up(&found.path).skip(usize::from(is_link)).skip_while(|dir| !sure && kind(dir) != Some(Kind::Dir)) {
             let Some(station) = self.station(dir) else { continue };
             let decides = station.home || station.owner.is_some();
             stations.push(station);
@@ -169,37 +200,41 @@ impl<'a> Look<'a> {
             .map(|(path, what, _)| hit(&path, what))
     }
 
-    /// Owned directories and bodies below. Only what is git's own is passed over: a marker that
-    /// somebody drops must not hide a place.
+    /// Owned directories and bodies below, the directory itself included: its identity goes along.
     fn below(&mut self, top: &Path) -> Vec<Station> {
-        let mut found = Vec::new();
-        let mut seen = 0;
-        let mut open = vec![top.to_owned()];
-        while let Some(dir) = open.pop() {
-            // A directory that can't be listed can't be emptied either.
-            let Ok(entries) = disk::list_unsorted(&dir) else { continue };
-            seen += entries.len();
-            if seen > MAX_BELOW {
-                self.notes.push(format!("not everything below {} was looked at: more than {MAX_BELOW} entries", shown::path(top)));
-                break;
-            }
-            for entry in entries.into_iter().filter(|entry| entry.kind == Kind::Dir && entry.name != ".git") {
-                if entry.name == ".loci" {
-                    if dir != top {
-                        found.extend(self.station(&dir));
-                    }
-                } else {
-                    open.push(dir.join(entry.name));
-                }
-            }
+        let (places, whole) = places_below(top);
+        if !whole {
+            self.notes.push(format!("not everything below {} was looked at: more than {MAX_BELOW} entries", shown::path(top)));
         }
-        // The directory itself was asked for on the way up; its identity goes along all the same.
-        if let Some(station) = self.station(top).filter(|station| station.owner.is_some() || station.identity.is_some()) {
-            found.push(station);
-        }
-        found.sort_by(|a, b| a.dir.cmp(&b.dir));
-        found
+        let stations = places.iter().filter_map(|dir| self.station(dir));
+        stations.filter(|station| station.owner.is_some() || station.identity.is_some()).collect()
     }
+}
+
+/// The directories from `top` down that carry a `.loci`, sorted, and whether that is all of them.
+/// Only what is git's own is passed over: a marker that somebody drops must not hide a place.
+#[must_use]
+pub fn places_below(top: &Path) -> (Vec<PathBuf>, bool) {
+    let (mut found, mut seen) = (Vec::new(), 0);
+    let mut open = vec![top.to_owned()];
+    while let Some(dir) = open.pop() {
+        // A directory that can't be listed can't be emptied either.
+        let Ok(entries) = disk::list_unsorted(&dir) else { continue };
+        seen += entries.len();
+        if seen > MAX_BELOW {
+            found.sort();
+            return (found, false);
+        }
+        for entry in entries {
+            if entry.name == ".loci" {
+                found.push(dir.clone());
+            } else if entry.kind == Kind::Dir && entry.name != ".git" {
+                open.push(dir.join(entry.name));
+            }
+        }
+    }
+    found.sort();
+    (found, true)
 }
 
 fn id(path: &Path) -> Option<(u64, u64)> {
@@ -227,10 +262,9 @@ fn owner_file(dir: &Path, read: Result<card::OwnerFile, CardError>) -> (PathBuf,
 pub fn bodies(ruling: &mut Ruling) {
     for owner in ruling.acts.iter_mut().filter_map(|act| act.owner.as_mut()) {
         let Who::Agent(id) = &owner.who else { continue };
-        let lives = |dir: &Path| matches!(identity(dir), Some(Ok(found)) if found.id == *id);
         owner.body = match owner.body.take() {
-            Some(pinned) => lives(&pinned).then_some(pinned),
-            None => climb::up(&owner.dir).find(|dir| lives(dir)).map(Path::to_owned),
+            Some(pinned) => lives(id, &pinned).then_some(pinned),
+            None => climb::up(&owner.dir).find(|dir| lives(id, dir)).map(Path::to_owned),
         };
     }
 }

@@ -6,6 +6,7 @@
 //! with it, never back.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
@@ -154,7 +155,9 @@ impl Mailbox {
 
     fn place_at(&self, name: &str, path: &Path, data: &[u8]) -> Result<Placed, MailError> {
         let me = Identity::of_self();
-        let temp = self.dir.join("tmp").join(format!("{name}.{}.{}", me.pid, me.start));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let temp = self.dir.join("tmp").join(format!("{name}.{count}.{}.{}", me.pid, me.start));
         self.sweep();
         let mut tries = 2;
         loop {

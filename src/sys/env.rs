@@ -16,6 +16,9 @@ pub const LOCI_BODY: &str = "LOCI_BODY";
 pub const LOCI_RUN: &str = "LOCI_RUN";
 /// Debug builds only: fault injection (see [`super::fault`]).
 pub const LOCI_FAULT: &str = "LOCI_FAULT";
+/// Debug builds only: replaces the programs above this one (names with colons between them), so that
+/// tests say the same whoever starts them.
+pub const LOCI_ANCESTORS: &str = "LOCI_ANCESTORS";
 /// The user's home.
 pub const HOME: &str = "HOME";
 /// Where machine-local state lives; default `$HOME/.local/state`.

@@ -3,5 +3,6 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests build trees, look at the disk themselves and fail by panic")]
 
 mod cases;
+mod custody;
 mod layers;
 mod sandbox;

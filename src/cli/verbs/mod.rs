@@ -1,5 +1,12 @@
 //! The verbs, one file each.
 
+pub mod check;
+pub mod connect;
+pub mod gate;
+pub mod handover;
+pub mod inbox;
+pub mod own;
+
 use clap::Subcommand;
 
 use super::Outcome;
@@ -7,13 +14,38 @@ use super::context::Context;
 
 /// What can be done.
 #[derive(Debug, Subcommand)]
-pub enum Verb {}
+pub enum Verb {
+    /// Make an agent the owner of a directory
+    Own(own::OwnArgs),
+    /// Take the owner of a directory away
+    Disown(own::DisownArgs),
+    /// Put the gate before a harness's tools
+    Connect(connect::ConnectArgs),
+    /// Take the gate away from a harness
+    Disconnect(connect::DisconnectArgs),
+    /// Answer a harness before a tool call (called by harnesses)
+    Gate(gate::Args),
+    /// Ask whose paths are, and whether a write there would pass
+    Check(check::Args),
+    /// Read and answer what was handed over
+    Inbox(inbox::Args),
+    /// Tell an owner what you read and what you want, for a write that was refused
+    Handover(handover::Args),
+}
 
 /// Runs a verb.
 ///
 /// # Errors
 /// Whatever keeps the verb from being carried out.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
-    let _ = context;
-    match verb {}
+    match verb {
+        Verb::Own(args) => own::own(context, args),
+        Verb::Disown(args) => own::disown(context, args),
+        Verb::Connect(args) => connect::connect(context, args),
+        Verb::Disconnect(args) => connect::disconnect(context, args),
+        Verb::Gate(args) => gate::run(context, args),
+        Verb::Check(args) => check::run(context, args),
+        Verb::Inbox(args) => inbox::run(context, args),
+        Verb::Handover(args) => handover::run(context, args),
+    }
 }

@@ -29,7 +29,15 @@ pub(super) struct Receipt {
 }
 
 impl Receipt {
-    pub(super) fn new(harness: &str, file: &Path, made: Made, before: Option<&[u8]>, after: &[u8], folders: Vec<PathBuf>, kept: Option<&Self>) -> Self {
+    pub(super) fn new(
+        harness: &str,
+        file: &Path,
+        made: Made,
+        before: Option<&[u8]>,
+        after: &[u8],
+        folders: Vec<PathBuf>,
+        kept: Option<&Self>,
+    ) -> Self {
         let folders = if folders.is_empty() { kept.map(|kept| kept.folders.clone()).unwrap_or_default() } else { folders };
         Self {
             schema: 1,

@@ -40,12 +40,17 @@ impl List<'_> {
         for (at, group) in groups.iter().enumerate() {
             let hooks = hooks(group);
             if self.ours(group) > 0 && self.ours(group) < hooks.len() {
-                let positions: Vec<usize> = (0..hooks.len()).filter(|hook| hooks.get(*hook).is_some_and(|hook| self.is_call(hook))).collect();
+                let positions: Vec<usize> =
+                    (0..hooks.len()).filter(|hook| hooks.get(*hook).is_some_and(|hook| self.is_call(hook))).collect();
                 text = splice::remove_inside(&text, self.event, at, &positions)?;
             }
         }
-        let whole: Vec<usize> =
-            groups.iter().enumerate().filter(|(_, group)| self.ours(group) > 0 && self.ours(group) == hooks(group).len()).map(|(at, _)| at).collect();
+        let whole: Vec<usize> = groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| self.ours(group) > 0 && self.ours(group) == hooks(group).len())
+            .map(|(at, _)| at)
+            .collect();
         if whole.is_empty() { Ok(text) } else { splice::remove(&text, self.event, &whole, made) }
     }
 
@@ -95,7 +100,12 @@ mod tests {
         ] {
             assert!(call(command), "{command}");
         }
-        for command in ["/h/.loci/bin/loci gate --for claude-next", "echo gate --for claude", "/x/notloci gate --for claude", "/h/loci hook --for claude"] {
+        for command in [
+            "/h/.loci/bin/loci gate --for claude-next",
+            "echo gate --for claude",
+            "/x/notloci gate --for claude",
+            "/h/loci hook --for claude",
+        ] {
             assert!(!call(command), "{command}");
         }
     }

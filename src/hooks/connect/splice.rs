@@ -118,7 +118,9 @@ pub fn remove(text: &str, event: &str, positions: &[usize], made: Made) -> Resul
 pub fn remove_inside(text: &str, event: &str, at: usize, positions: &[usize]) -> Result<String, Unfit> {
     let doc = Doc::read(text)?;
     let group = doc.list(event)?.and_then(|list| list.elements.get(at)).and_then(Value::as_object);
-    let Some(inner) = group.and_then(|group| last(group, "hooks")).and_then(|found| found.value.as_array()) else { return Ok(text.to_owned()) };
+    let Some(inner) = group.and_then(|group| last(group, "hooks")).and_then(|found| found.value.as_array()) else {
+        return Ok(text.to_owned());
+    };
     let all: Vec<Range<usize>> = inner.elements.iter().map(|element| element.range().start..element.range().end).collect();
     Ok(doc.apply(&[], &doc.cut(inner.range.start..inner.range.end, &all, positions)))
 }
