@@ -1,6 +1,8 @@
 //! The verbs, one file each.
 
 pub mod check;
+pub mod connect;
+pub mod gate;
 pub mod handover;
 pub mod inbox;
 pub mod init;
@@ -29,6 +31,12 @@ pub enum Verb {
     Own(own::OwnArgs),
     /// Take the owner of a directory away
     Disown(own::DisownArgs),
+    /// Put the gate before a harness's tools
+    Connect(connect::ConnectArgs),
+    /// Take the gate away from a harness
+    Disconnect(connect::DisconnectArgs),
+    /// Answer a harness before a tool call (called by harnesses)
+    Gate(gate::Args),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
     /// Read and answer what was handed over
@@ -49,6 +57,9 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Show(args) => show::run(context, args),
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
+        Verb::Connect(args) => connect::connect(context, args),
+        Verb::Disconnect(args) => connect::disconnect(context, args),
+        Verb::Gate(args) => gate::run(context, args),
         Verb::Check(args) => check::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
