@@ -155,9 +155,15 @@ fn init_sets_up_the_home_once() {
     assert!(sandbox.path("state/loci").is_dir());
     let names: Vec<&str> = done["harnesses"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["claude", "qwen"]);
+    let claude = &done["harnesses"][0];
+    assert_eq!((claude["standing"].as_str(), claude["command"].as_str()), (Some("not-connected"), Some("loci connect claude")));
     let before = sandbox.snapshot("");
     assert_eq!(init(&["--json"]).exits(0).json()["plan"], json!([]));
     assert_eq!(sandbox.snapshot(""), before);
+    // What it says can be done, and then it says that it is done.
+    sandbox.loci("", ["connect", "claude"]).exits(0);
+    let after = init(&["--json"]).exits(0).json();
+    assert_eq!((after["harnesses"][0]["standing"].as_str(), after["harnesses"][0]["command"].as_str()), (Some("connected"), None));
     // A link to another program is set right; a file in its place stays, and that is said.
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("/nowhere/loci", &link).unwrap();

@@ -162,3 +162,39 @@ fn built_in_skills_are_valid() {
     }
     assert!(seen > 0);
 }
+
+/// What a newcomer sees first has no fault in it, for any of the templates.
+#[test]
+fn a_body_of_each_template_is_healthy() {
+    let sandbox = Sandbox::new();
+    for name in ["agent", "custodian"] {
+        sandbox.loci("", ["new", name, "--template", name]).exits(0);
+        let found = sandbox.loci("", ["doctor", name, "--json"]);
+        assert_eq!(found.code, Some(0), "{name}: {}{}", found.stdout, found.stderr);
+    }
+    // It can see.
+    sandbox.file("agent/.loci/skills/flat.md", "x");
+    sandbox.loci("", ["doctor", "agent"]).exits(1);
+}
+
+/// Each command that a template tells somebody to run is one.
+#[test]
+fn the_commands_in_templates_exist() {
+    use clap::Parser as _;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let mut seen = 0;
+    for entry in walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file()) {
+        let text = fs::read_to_string(entry.path()).unwrap();
+        for code in text.split('`').skip(1).step_by(2).filter(|code| code.starts_with("loci ")) {
+            let mut words: Vec<String> = Vec::new();
+            for (at, part) in code.split('"').enumerate() {
+                if at % 2 == 1 { words.push(part.to_owned()) } else { words.extend(part.split_whitespace().map(str::to_owned)) }
+            }
+            let parsed = loci::cli::args::Args::try_parse_from(&words);
+            assert!(parsed.is_ok(), "{}: {code}: {}", entry.path().display(), parsed.unwrap_err());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 8, "{seen}");
+    assert!(loci::cli::args::Args::try_parse_from(["loci", "nonsense"]).is_err());
+}

@@ -103,6 +103,15 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     finish(context, adapter, &change, Doing { verb: "connect", done: "connected", command: &command, dry_run: args.dry_run })
 }
 
+/// Connects a harness for the user, as `loci connect NAME` does.
+///
+/// # Errors
+/// As [`connect`].
+pub(super) fn for_user(context: &Context, adapter: &Adapter) -> Outcome {
+    let reach = ReachArgs { project: None, shared: None };
+    connect(context, ConnectArgs { harness: Some(adapter.name.to_owned()), reach, check: false, dry_run: false })
+}
+
 /// Disconnects a harness.
 ///
 /// # Errors

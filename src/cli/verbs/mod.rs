@@ -2,14 +2,19 @@
 
 pub mod check;
 pub mod connect;
+pub mod doctor;
+pub mod explain;
 pub mod gate;
 pub mod handover;
 pub mod inbox;
 pub mod init;
 pub mod new;
 pub mod own;
+pub mod resolve;
 pub mod show;
 pub mod templates;
+pub mod tree;
+pub mod whose;
 
 use clap::Subcommand;
 
@@ -19,7 +24,7 @@ use super::context::Context;
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Set up the home level, and look which harnesses are installed
+    /// Set up the home level, and offer to connect the harnesses that are installed
     Init(init::Args),
     /// Make a directory that is an agent
     New(new::Args),
@@ -43,6 +48,16 @@ pub enum Verb {
     Inbox(inbox::Args),
     /// Tell an owner what you read and what you want, for a write that was refused
     Handover(handover::Args),
+    /// Find every file of a slot, nearest last
+    Resolve(resolve::Args),
+    /// Say which file wins a name, what it shadows and why, and what is off
+    Explain(explain::Args),
+    /// List every place below a directory, read in one of five ways
+    Tree(tree::Args),
+    /// Say about one path whose it is, which place it is in, who and what is near
+    Where(whose::Args),
+    /// Look for everything that is wrong below a directory, each with its fix
+    Doctor(doctor::Args),
 }
 
 /// Runs a verb.
@@ -63,5 +78,10 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Check(args) => check::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
+        Verb::Resolve(args) => resolve::run(context, args),
+        Verb::Explain(args) => explain::run(context, args),
+        Verb::Tree(args) => tree::run(context, args),
+        Verb::Where(args) => whose::run(context, args),
+        Verb::Doctor(args) => doctor::run(context, args),
     }
 }

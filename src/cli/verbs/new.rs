@@ -23,7 +23,7 @@ use crate::custody::wall::Walled;
 use crate::sys::disk::{self, Kind};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
-use crate::tree::card::{self, CardError};
+use crate::tree::card;
 
 /// The variables that loci sets itself.
 pub(super) const GIVEN: [&str; 2] = ["date", "id"];
@@ -127,7 +127,7 @@ fn id(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
     if args.into
         && let Some(there) = card::agent(dir)
     {
-        let there = there.map_err(from_card)?;
+        let there = there?;
         return match asked {
             Some(asked) if asked != there.id.value => {
                 let what = format!("failed to make {} the agent {asked}: it is {} already", shown::path(dir), there.id.value);
@@ -168,12 +168,6 @@ fn values(template: &Template, id: &AgentId, args: &Args) -> Result<BTreeMap<Str
     values.insert("id".to_owned(), id.to_string());
     values.insert("date".to_owned(), time::to_second(time::now()).chars().take(10).collect());
     Ok(values)
-}
-
-/// A failure about an identity file.
-fn from_card(error: CardError) -> Failure {
-    let CardError { path, line, .. } = &error;
-    Failure::new("identity", format!("failed to {error}")).at(path, *line)
 }
 
 /// A failure about a template.

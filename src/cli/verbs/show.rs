@@ -14,8 +14,8 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::find;
 use crate::sys::{disk, shown};
-use crate::tree::card::{self, CardError};
-use crate::tree::dotdirs::Dotdirs;
+use crate::tree::card;
+use crate::tree::settings;
 
 /// Show an agent: who, whose, what it is equipped with, who reads that, what waits
 #[derive(Debug, ClapArgs)]
@@ -41,15 +41,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         dir = body;
     }
     let Some(card) = card::agent(&dir) else { return nobody(context, &dir) };
-    let card = card.map_err(from_card)?;
-    let portrait = portrait::of(&dir, card, &Dotdirs::default());
+    let portrait = portrait::of(&dir, card?, &settings::load(&context.home)?.dotdirs);
     context.print(|| words(context, &portrait), || object(&portrait))?;
     Ok(Answer::Yes)
-}
-
-fn from_card(error: CardError) -> Failure {
-    let (path, line) = (error.path.clone(), error.line);
-    Failure::new("identity", format!("failed to {error}")).at(&path, line)
 }
 
 fn nobody(context: &Context, dir: &Path) -> Outcome {
