@@ -313,8 +313,14 @@ pub const TEMP_PREFIX: &str = ".loci-tmp-";
 
 fn temp_beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Atomic::Relaxed);
-    path.with_file_name(format!("{TEMP_PREFIX}{}-{count}", std::process::id()))
+    loop {
+        let count = COUNT.fetch_add(1, Atomic::Relaxed);
+        let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{count}", std::process::id()));
+        // What is written may itself be somebody's temporary file.
+        if temp != path {
+            return temp;
+        }
+    }
 }
 
 /// Writes and syncs a temporary file beside `path`. `mode` as it is given counts exactly; without
