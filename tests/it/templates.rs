@@ -198,3 +198,23 @@ fn the_commands_in_templates_exist() {
     assert!(seen >= 8, "{seen}");
     assert!(loci::cli::args::Args::try_parse_from(["loci", "nonsense"]).is_err());
 }
+
+/// The pages say what the program says.
+#[test]
+fn the_pages_are_true() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let formats = fs::read_to_string(docs.join("FORMATS.md")).unwrap();
+    for (stored, live) in loci::body::template::STORED_NAMES {
+        assert!(formats.contains(&format!("| `{stored}` | `{live}` |")), "{stored}");
+    }
+    let guide = fs::read_to_string(docs.join("guide/bodies.md")).unwrap();
+    let sandbox = Sandbox::new();
+    for (command, shown) in [
+        (&["new", "agents/billing"][..], "$ loci new agents/billing\n"),
+        (&["show", "agents/billing"], "$ loci show agents/billing\n"),
+        (&["templates"], "$ loci templates\n"),
+    ] {
+        let run = sandbox.loci("", command).exits(0);
+        assert!(guide.contains(&format!("{shown}{}```", run.stdout)), "{shown}{}", run.stdout);
+    }
+}
