@@ -24,6 +24,8 @@ use crate::text::header;
 
 /// How much of a file is looked at, in bytes.
 const START: u64 = 128 * 1024;
+/// The largest file that is looked through for secrets, in bytes.
+const MAX_FILE: u64 = 1024 * 1024;
 /// How many entries of one dotdir the transport test looks at.
 const MAX_ENTRIES: usize = 50_000;
 /// How deep it goes.
@@ -246,7 +248,8 @@ impl Doctor<'_> {
         match by_name {
             Some(why) => self.fails(path, why, None),
             None => {
-                let Ok((bytes, _)) = disk::read_start(path, START) else { return };
+                // Configuration is small; what is not is looked at by its name only.
+                let Ok(Some(bytes)) = disk::read_bounded(path, MAX_FILE) else { return };
                 if let Some(line) = transport::secret_line(&bytes) {
                     self.fails(path, Why::Token, Some(line));
                 } else if path.extension().is_some_and(|ending| ending == "md") {

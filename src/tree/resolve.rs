@@ -342,8 +342,16 @@ impl Gather<'_> {
     }
 
     fn take(&mut self, level: usize, provenance: Provenance, item: Item) {
-        match disk::read_start(&item.path, self.start_of.unwrap_or(MAX_FILE)) {
-            Ok((bytes, more)) if !more || self.start_of.is_some() => {
+        let read = match self.start_of {
+            Some(start) => disk::read_start(&item.path, start),
+            None => disk::read_bounded(&item.path, MAX_FILE).map(|bytes| bytes.map_or((Vec::new(), true), |bytes| (bytes, false))),
+        };
+        match read {
+            Ok((_, true)) if self.start_of.is_none() => {
+                let text = format!("is larger than {} MiB; not read", MAX_FILE >> 20);
+                self.diagnostics.push(Diagnostic::new(Code::Unreadable, &item.path, &text));
+            }
+            Ok((bytes, more)) => {
                 // A cut can go through a letter.
                 let whole = if more { bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len()) } else { bytes.len() };
                 let header = header::parse(bytes.get(..whole).unwrap_or_default());
@@ -353,10 +361,6 @@ impl Gather<'_> {
                 if !more {
                     self.candidates.push(Candidate { level, provenance, item, header, bytes });
                 }
-            }
-            Ok(_) => {
-                let text = format!("is larger than {} MiB; not read", MAX_FILE >> 20);
-                self.diagnostics.push(Diagnostic::new(Code::Unreadable, &item.path, &text));
             }
             Err(error) => self.diagnostics.push(Diagnostic::unreadable(&item.path, &error)),
         }

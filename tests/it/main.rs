@@ -9,3 +9,4 @@ mod layers;
 mod sandbox;
 mod show;
 mod templates;
+mod tree;
