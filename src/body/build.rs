@@ -48,6 +48,12 @@ fn builder(name: &OsStr) -> Option<Identity> {
     (aside_name(&found) == name).then_some(found)
 }
 
+/// Whether a path lies in a directory that a body is, or was, being built in.
+#[must_use]
+pub fn is_aside(path: &Path) -> bool {
+    path.iter().any(|part| builder(part).is_some())
+}
+
 /// Directories in `parent` that a killed run left behind: their builder is gone.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::template::{Template, TemplateError};
-use super::{Node, What, layout};
+use super::{Node, What, build, layout};
 use crate::custody::find;
 use crate::sys::disk::{self, Kind, PathError};
 use crate::text::Sourced;
@@ -67,5 +67,5 @@ pub fn bearer(id: &AgentId, dir: &Path, top: &Path) -> Result<Bearer, PathError>
         Some(Ok(card)) if card.id.value == *id => Some((place, card.id)),
         _ => None,
     };
-    Ok(Bearer { place: places.into_iter().filter(|place| place != dir).find_map(bears), whole })
+    Ok(Bearer { place: places.into_iter().filter(|place| place != dir && !build::is_aside(place)).find_map(bears), whole })
 }

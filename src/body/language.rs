@@ -19,6 +19,8 @@ pub type Values = BTreeMap<String, String>;
 const MAX_SOURCE: usize = 1 << 20;
 /// Longest outcome of rendering one file.
 const MAX_OUTPUT: usize = 8 << 20;
+/// Longest tag.
+const MAX_TAG: usize = 1 << 10;
 /// Instructions that rendering one file may take.
 const FUEL: u64 = 1_000_000;
 
@@ -69,7 +71,9 @@ fn outside_language(source: &str) -> Option<(usize, String)> {
         };
         let line = || source.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
         let inner = source.get(at + 2..).unwrap_or_default();
-        let body = tag_body(inner, if statement { "%}" } else { "}}" });
+        let Some(body) = tag_body(inner, if statement { "%}" } else { "}}" }) else {
+            return Some((line(), format!("a tag has no end, or is longer than {MAX_TAG} bytes")));
+        };
         if statement {
             let word: String =
                 body.trim_start_matches(['-', '+']).trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
@@ -85,24 +89,23 @@ fn outside_language(source: &str) -> Option<(usize, String)> {
     None
 }
 
-/// The inside of a tag up to its end, strings skipped as Jinja does.
-fn tag_body<'a>(inner: &'a str, end: &str) -> &'a str {
+/// The inside of a tag up to its end, strings skipped as Jinja does; `None` where there is no end
+/// within [`MAX_TAG`].
+fn tag_body<'a>(inner: &'a str, end: &str) -> Option<&'a str> {
     let mut quote: Option<u8> = None;
     let mut escaped = false;
-    for (at, byte) in inner.bytes().enumerate() {
+    for (at, byte) in inner.bytes().enumerate().take(MAX_TAG) {
         match quote {
             Some(_) if escaped => escaped = false,
             Some(_) if byte == b'\\' => escaped = true,
             Some(open) if byte == open => quote = None,
             Some(_) => {}
             None if byte == b'"' || byte == b'\'' => quote = Some(byte),
-            None if inner.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(end.as_bytes())) => {
-                return inner.get(..at).unwrap_or_default();
-            }
+            None if inner.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(end.as_bytes())) => return inner.get(..at),
             None => {}
         }
     }
-    inner
+    None
 }
 
 /// The text of a tag with its strings taken out.
@@ -251,11 +254,15 @@ mod tests {
             "\n{# {{ 'x' * 2 }} #}",
             "\n{{ [{'a': {}}, 'x' * 9] }}",
             "\n{% filter upper %}x{% endfilter %}",
+            "\n{{ x",
+            "\n{{ 'x }}",
             "\n{% if '\"' == \"'\" * 9 %}{% endif %}",
         ] {
             assert!(fails(text, &[]).starts_with("2: "), "{text}");
         }
         assert_eq!(one("**{{ '*' }}** 2 * 3 { % for %}", &[]), "***** 2 * 3 { % for %}");
+        // Each of these tags would end at the end of the file: looked at in full, that takes hours.
+        assert!(fails(&format!("{}' }}}}", "{{\\'".repeat(MAX_SOURCE / 4 - 2)), &[]).starts_with("1: a tag has no end"));
         let much = "{{ x }}".repeat(10_000);
         assert!(fails(&much, &[("x", &"y".repeat(10_000))]).contains("longer than 8 MiB"));
         let steps = "{{ x }}".repeat(MAX_SOURCE / 7);

@@ -4,30 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::runtimes::{self, Runtime};
-use crate::custody::find;
 use crate::custody::inbox::{self, State};
 use crate::custody::maildir::Mailbox;
-use crate::sys::disk;
-use crate::text::Sourced;
-use crate::text::name::AgentId;
-use crate::tree::card::{self, AgentFile, CardError};
-use crate::tree::climb;
+use crate::sys::{disk, shown};
+use crate::tree::card::AgentFile;
 use crate::tree::dotdirs::Dotdirs;
+use crate::tree::places::{self, Owner, Place, Prune};
 use crate::tree::resolve::{self, Request};
 
 /// What a body can be equipped with.
 pub const SECTIONS: [&str; 4] = ["skills", "rules", "agents", "hooks"];
-
-/// Whose a directory is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whose {
-    /// No owner file up to `/`.
-    Nobodys,
-    /// This agent's, by the file that says so.
-    Owned(Sourced<AgentId>),
-    /// Somebody's: the owner file can't be read.
-    Broken(CardError),
-}
 
 /// Something that is equipped, or was and is switched off.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,17 +63,6 @@ pub struct Waiting {
     pub declined: usize,
 }
 
-/// A place below the body.
-#[derive(Debug, Clone)]
-pub struct Below {
-    /// Where.
-    pub dir: PathBuf,
-    /// Who lives there, where somebody does and the file can be read.
-    pub id: Option<AgentId>,
-    /// Who owns it, likewise.
-    pub owner: Option<AgentId>,
-}
-
 /// What is true of a body.
 #[derive(Debug)]
 pub struct Portrait {
@@ -95,8 +70,8 @@ pub struct Portrait {
     pub dir: PathBuf,
     /// Who.
     pub card: AgentFile,
-    /// Whose.
-    pub whose: Whose,
+    /// Whose: the nearest owner file up from here, its own included.
+    pub owner: Option<Owner>,
     /// What is equipped, by section.
     pub equipped: BTreeMap<&'static str, Vec<Equipped>>,
     /// What each runtime reads, by name.
@@ -104,7 +79,7 @@ pub struct Portrait {
     /// What waits.
     pub waiting: Waiting,
     /// Places below, sorted.
-    pub below: Vec<Below>,
+    pub below: Vec<Place>,
     /// What is to be said besides.
     pub notes: Vec<String>,
 }
@@ -115,23 +90,12 @@ pub fn of(dir: &Path, card: AgentFile, dotdirs: &Dotdirs) -> Portrait {
     let mut notes = Vec::new();
     let equipped = SECTIONS.into_iter().map(|section| (section, equipped(dir, section, dotdirs))).collect();
     let waiting = waiting(dir, &mut notes);
-    let (places, whole) = find::places_below(dir);
-    if !whole {
-        notes.push("there is too much below to look everywhere".to_owned());
-    }
-    let below = places.into_iter().filter(|place| place != dir).map(below).collect();
+    let walked = places::walk(dir, dotdirs, Prune::Foreign);
+    notes.extend(walked.diagnostics.iter().map(|one| format!("{}: {}", shown::path(&one.path), one.text)));
+    let mut below = places::describe(dir, walked.spots);
+    below.retain(|place| place.path != dir);
     let reads = runtimes::ALL.iter().map(|runtime| reads(dir, runtime)).collect();
-    Portrait { whose: whose(dir), dir: dir.to_owned(), card, equipped, reads, waiting, below, notes }
-}
-
-/// The nearest owner file up from a directory, its own included.
-#[must_use]
-pub fn whose(dir: &Path) -> Whose {
-    match climb::up(dir).find_map(card::owner) {
-        None => Whose::Nobodys,
-        Some(Ok(file)) => Whose::Owned(file.owner),
-        Some(Err(error)) => Whose::Broken(error),
-    }
+    Portrait { owner: places::owner_of(dir), dir: dir.to_owned(), card, equipped, reads, waiting, below, notes }
 }
 
 fn equipped(dir: &Path, section: &str, dotdirs: &Dotdirs) -> Vec<Equipped> {
@@ -167,13 +131,6 @@ fn waiting(dir: &Path, notes: &mut Vec<String>) -> Waiting {
         }
     }
     waiting
-}
-
-fn below(dir: PathBuf) -> Below {
-    let (owner, agent) = card::both(&dir);
-    let id = agent.and_then(Result::ok).map(|card| card.id.value);
-    let owner = owner.and_then(Result::ok).map(|card| card.owner.value);
-    Below { dir, id, owner }
 }
 
 /// The most of an instruction file that is looked through for an import.

@@ -8,6 +8,8 @@ use super::template::{Template, TemplateError, live_name};
 use super::{Node, What};
 use crate::sys::shown;
 
+/// At most this many variables in a template.
+const MAX_VARIABLES: usize = 256;
 /// Longest component of a path.
 const MAX_NAME: usize = 255;
 
@@ -162,6 +164,10 @@ pub fn variables(template: &Template, given: &[&str]) -> Result<Vec<Variable>, T
         for name in here.into_iter().filter(|name| !given.contains(&name.as_str())) {
             files.entry(name).or_default().push(node.rel.clone());
         }
+    }
+    if let Some((_, files)) = files.iter().nth(MAX_VARIABLES) {
+        let rel = files.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+        return Err(template.unfit(rel, None, format!("it has more than {MAX_VARIABLES} variables")));
     }
     let all: Values = files.keys().map(String::as_str).chain(given.iter().copied()).map(|name| (name.to_owned(), "x".to_owned())).collect();
     files

@@ -39,7 +39,7 @@ fn a_fresh_custodian_is_shown_whole() {
         })
     );
     assert_eq!(shown["inbox"], json!({ "new": 0, "taken": 0, "done": 0, "declined": 0 }));
-    assert_eq!(shown["below"], json!([{ "dir": desk.join("sub"), "id": "sub", "owner": null }]));
+    assert_eq!(shown["below"], json!([{ "dir": desk.join("sub"), "id": "sub", "owner": "desk" }]));
     assert_eq!(shown["notes"], json!([]));
     let names: Vec<&str> = shown["reads"].as_array().unwrap().iter().map(|row| row["runtime"].as_str().unwrap()).collect();
     assert_eq!(names, ["claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen"]);

@@ -88,6 +88,11 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     } else {
         (nodes, Vec::new())
     };
+    if !missing.iter().any(|node| node.rel == Path::new(layout::CARD)) && card::agent(&dir).is_none() {
+        let file = dir.join(layout::CARD);
+        let what = format!("failed to make {} an agent: something is in the way of its identity file", shown::path(&dir));
+        return Err(Failure::new("conflict", what).at(&file, None));
+    }
     unique(context, &id, &dir)?;
     if let Some(answer) = allowed(context, &missing, &dir, &args)? {
         return Ok(answer);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use serde_json::{Map, Value, json};
 
-use crate::body::portrait::{self, Equipped, Portrait, Reads, SECTIONS, Waiting, Whose};
+use crate::body::portrait::{self, Equipped, Portrait, Reads, SECTIONS, Waiting};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::word;
@@ -14,7 +14,8 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::find;
 use crate::sys::{disk, shown};
-use crate::tree::card;
+use crate::tree::card::{self, OwnerFile};
+use crate::tree::places::{Owner, Place};
 use crate::tree::settings;
 
 /// Show an agent: who, whose, what it is equipped with, who reads that, what waits
@@ -60,7 +61,7 @@ fn words(context: &Context, portrait: &Portrait) -> String {
     if let Some(description) = &portrait.card.description {
         let _ = writeln!(text, "{}", shown::text(description));
     }
-    let mut rows = vec![vec!["owner".to_owned(), owner_words(context, &portrait.whose)]];
+    let mut rows = vec![vec!["owner".to_owned(), owner_words(context, portrait.owner.as_ref())]];
     rows.push(vec!["inbox".to_owned(), inbox_words(portrait.waiting)]);
     let _ = write!(text, "\n{}", table(&rows));
     text.push_str("\nequipped\n");
@@ -73,9 +74,9 @@ fn words(context: &Context, portrait: &Portrait) -> String {
     if !portrait.below.is_empty() {
         text.push_str("\nbelow\n");
         let rows = portrait.below.iter().map(|below| {
-            let agent = below.id.as_ref().map(|id| format!("agent {id}")).unwrap_or_default();
-            let owner = below.owner.as_ref().map(|id| format!("owned by {id}")).unwrap_or_default();
-            vec![format!("  {}", inside(portrait, &below.dir)), agent, owner]
+            let agent = agent_of(below).map(|id| format!("agent {id}")).unwrap_or_default();
+            let owner = below.owner.as_ref().map(|owner| format!("owned by {}", owner.id().unwrap_or("somebody"))).unwrap_or_default();
+            vec![format!("  {}", inside(portrait, &below.path)), agent, owner]
         });
         text.push_str(&table(&rows.collect::<Vec<_>>()));
     }
@@ -94,13 +95,18 @@ fn notes(portrait: &Portrait) -> impl Iterator<Item = String> {
     of_card.chain(portrait.notes.iter().map(|note| shown::text(note).to_string()))
 }
 
-fn owner_words(context: &Context, whose: &Whose) -> String {
+/// Who lives in a place, where the file can be read.
+fn agent_of(place: &Place) -> Option<&str> {
+    place.body.as_ref()?.as_ref().ok().map(|card| card.id.value.as_str())
+}
+
+fn owner_words(context: &Context, owner: Option<&Owner>) -> String {
     let place =
         |path: &Path, line: Option<usize>| format!("{}{}", context.shown(path), line.map(|line| format!(":{line}")).unwrap_or_default());
-    match whose {
-        Whose::Nobodys => "nobody".to_owned(),
-        Whose::Owned(id) => format!("{} ({})", id.value, place(&id.path, id.line)),
-        Whose::Broken(error) => format!("somebody: {} ({})", shown::text(&error.why), place(&error.path, error.line)),
+    match owner.map(|owner| &owner.file) {
+        None => "nobody".to_owned(),
+        Some(Ok(file)) => format!("{} ({})", file.owner.value, place(&file.owner.path, file.owner.line)),
+        Some(Err(error)) => format!("somebody: {} ({})", shown::text(&error.why), place(&error.path, error.line)),
     }
 }
 
@@ -158,10 +164,10 @@ fn paths(list: &[PathBuf]) -> Value {
 
 fn object(portrait: &Portrait) -> Value {
     let card = &portrait.card;
-    let owner = match &portrait.whose {
-        Whose::Nobodys => Value::Null,
-        Whose::Owned(id) => json!({ "id": id.value, "path": id.path.to_string_lossy(), "line": id.line, "why": null }),
-        Whose::Broken(error) => json!({ "id": null, "path": error.path.to_string_lossy(), "line": error.line, "why": error.why }),
+    let owner = match portrait.owner.as_ref().map(|owner| &owner.file) {
+        None => Value::Null,
+        Some(Ok(OwnerFile { owner: id, .. })) => json!({ "id": id.value, "path": id.path.to_string_lossy(), "line": id.line, "why": null }),
+        Some(Err(error)) => json!({ "id": null, "path": error.path.to_string_lossy(), "line": error.line, "why": error.why }),
     };
     let item = |section: &str, item: &Equipped| json!({ "name": item_name(section, item), "on": item.on, "dotdir": item.dotdir, "path": item.path.to_string_lossy() });
     let mut equipped = Map::new();
@@ -182,8 +188,11 @@ fn object(portrait: &Portrait) -> Value {
             Value::Object(row)
         })
         .collect();
-    let below: Vec<Value> =
-        portrait.below.iter().map(|below| json!({ "dir": below.dir.to_string_lossy(), "id": below.id, "owner": below.owner })).collect();
+    let below: Vec<Value> = portrait
+        .below
+        .iter()
+        .map(|below| json!({ "dir": below.path.to_string_lossy(), "id": agent_of(below), "owner": below.owner.as_deref().map(Owner::id) }))
+        .collect();
     let waiting = portrait.waiting;
     json!({
         "schema": 1, "dir": portrait.dir.to_string_lossy(), "id": card.id.value,
