@@ -343,7 +343,14 @@ impl Gather<'_> {
 
     fn take(&mut self, level: usize, provenance: Provenance, item: Item) {
         let read = match self.start_of {
-            Some(start) => disk::read_start(&item.path, start),
+            // Of a long file without a first fence there is nothing to be said.
+            Some(start) => match disk::read_bounded(&item.path, start) {
+                Ok(Some(bytes)) => Ok((bytes, false)),
+                Ok(None) => disk::read_start(&item.path, 8).and_then(|(first, _)| {
+                    if first.windows(3).any(|three| three == b"---") { disk::read_start(&item.path, start) } else { Ok((first, true)) }
+                }),
+                Err(error) => Err(error),
+            },
             None => disk::read_bounded(&item.path, MAX_FILE).map(|bytes| bytes.map_or((Vec::new(), true), |bytes| (bytes, false))),
         };
         match read {
