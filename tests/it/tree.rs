@@ -381,6 +381,43 @@ fn the_docs_name_every_slot_and_every_code() {
     }
 }
 
+/// Every `console` block of the page is what the program prints; `LOCI_DOCS=write` writes it anew.
+#[test]
+fn the_transcripts_of_the_docs_are_true() {
+    let world = Sandbox::new();
+    world
+        .file("r/.claude/rules/style.md", "Plain words.\n")
+        .file("r/.claude/rules/old.md.inactive", "Old words.\n")
+        .file("r/.claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Use when: asked\n---\n")
+        .file("r/billing/.loci/agent.md", "---\nid: billing\n---\n")
+        .file("r/billing/.loci/owner.md", "---\nowner: billing\n---\n")
+        .file("r/billing/.loci/rules/style.md", "Short words.\n");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/tree.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let mut anew = String::new();
+    let mut inside = false;
+    for line in page.lines() {
+        match line {
+            "```console" => inside = true,
+            "```" => inside = false,
+            _ => {}
+        }
+        match line.strip_prefix("$ loci ").filter(|_| inside) {
+            Some(args) => {
+                let run = world.loci("r", args.split_whitespace());
+                anew += &format!("{line}\n{}{}", run.stdout, run.stderr);
+            }
+            None if inside && line != "```console" => {}
+            None => anew += &format!("{line}\n"),
+        }
+    }
+    if std::env::var_os("LOCI_DOCS").is_some_and(|what| what == "write") {
+        fs::write(&path, &anew).unwrap();
+    }
+    assert_eq!(page, anew);
+    assert!(page.matches("\n$ loci ").count() >= 5);
+}
+
 #[test]
 fn two_spellings_of_a_start_are_one_level() {
     let world = world();
