@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests build trees, look at the disk themselves and fail by panic")]
 
 mod cases;
+mod hostile;
 mod layers;
 mod sandbox;
 mod tree;
