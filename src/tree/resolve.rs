@@ -280,12 +280,12 @@ impl Gather<'_> {
         if let (Grammar::Named { level: names, .. }, Some(first), true) =
             (self.row.grammar, level.dotdirs.first(), level.root != RootKind::Home)
         {
-            self.named(at, &level.path, names, &provenance(first));
+            self.named(at, (&level.path, &level.path), names, &provenance(first));
         }
         for dotdir in level.dotdirs.iter().filter(|dotdir| self.row.reads(dotdir.layer)) {
             let provenance = provenance(dotdir);
             if let Grammar::Named { dotdir: names, .. } = self.row.grammar {
-                self.named(at, &dotdir.path, names, &provenance);
+                self.named(at, (&dotdir.path, &dotdir.real), names, &provenance);
                 continue;
             }
             let Some(real) = slot_folder(dotdir, level, self.slot, self.row, &mut self.diagnostics) else { continue };
@@ -308,13 +308,13 @@ impl Gather<'_> {
         }
     }
 
-    /// Files that are found by their name alone.
-    fn named(&mut self, at: usize, dir: &Path, names: &[&str], provenance: &Provenance) {
+    /// Files that are found by their name alone, in a directory as reached and as it really lies.
+    fn named(&mut self, at: usize, (dir, real_dir): (&Path, &Path), names: &[&str], provenance: &Provenance) {
         for name in names {
             let path = dir.join(name);
             let real = match disk::look(&path) {
                 Ok(None) => continue,
-                Ok(Some(meta)) if meta.kind == Kind::File => path.clone(),
+                Ok(Some(meta)) if meta.kind == Kind::File => real_dir.join(name),
                 Ok(Some(meta)) if meta.kind == Kind::Link => match dotdirs::follow(&path) {
                     Ok((real, Kind::File)) => real,
                     Ok(_) => continue,

@@ -243,6 +243,16 @@ fn the_vendor_links_of_a_body_are_read_once_where_they_lie() {
 }
 
 #[test]
+fn a_dotdir_that_is_a_link_to_its_neighbour_is_read_once() {
+    let world = Sandbox::new();
+    world.file("r/.loci/rules/a.md", "a").file("r/.loci/AGENTS.md", "b").link("r/.claude", ".loci");
+    assert_eq!(rules(&world, "home", "r").files[0].provenance.dotdir, ".loci");
+    let json = world.loci("r", ["resolve", "instructions", "--json"]).exits(0).json();
+    assert_eq!(json["files"].as_array().unwrap().len(), 1);
+    assert_eq!(json["files"][0]["real"], json!(world.path("r/.loci/AGENTS.md").to_str()));
+}
+
+#[test]
 fn settings_hold_for_every_verb_and_break_aloud() {
     let world = world();
     world.file("home/.loci/config.yaml", "dotdirs: [.mine]\n").file("r/.mine/rules/m.md", "m");
