@@ -5,6 +5,7 @@
 mod body;
 mod cases;
 mod custody;
+mod hostile;
 mod layers;
 mod sandbox;
 mod show;
