@@ -99,12 +99,14 @@ impl<'a> Look<'a> {
     fn new(asker: &'a Asker, surroundings: &'a Surroundings) -> Self {
         let real = |path: &Path| real::real(path, true).path;
         let body = asker.body.as_deref();
+        let home = real(&surroundings.home);
+        let user_home = if surroundings.user_home == surroundings.home { home.clone() } else { real(&surroundings.user_home) };
         Self {
             asker,
             body_id: body.and_then(|body| disk::look_through(body).ok().flatten()).map(|meta| meta.id),
             surroundings,
-            home: real(&surroundings.home),
-            user_home: real(&surroundings.user_home),
+            home,
+            user_home,
             state: real(&surroundings.state),
             known: BTreeMap::new(),
         }

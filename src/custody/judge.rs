@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_strictest_of_several_acts_counts() {
-        let acts = vec![
+        let acts = [
             on(ActKind::Write, "/x", vec![]),
             on(ActKind::Run, "/", vec![]),
             on(ActKind::Write, "/r/x", vec![owned("/r", "bob", None, &[])]),
