@@ -6,3 +6,4 @@ mod cases;
 mod custody;
 mod layers;
 mod sandbox;
+mod tree;
