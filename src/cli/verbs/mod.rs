@@ -1,11 +1,11 @@
 //! The verbs, one file each.
 
 pub mod check;
+pub mod doctor;
+pub mod explain;
 pub mod handover;
 pub mod inbox;
 pub mod own;
-pub mod doctor;
-pub mod explain;
 pub mod resolve;
 pub mod tree;
 pub mod whose;
