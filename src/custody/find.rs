@@ -9,6 +9,7 @@ use super::asker::Asker;
 use super::judge::{self, ActFacts, Facts, OwnerFile, Station, WallHit};
 use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
+use super::worktree;
 use crate::sys::disk::{self, Kind};
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
@@ -165,7 +166,9 @@ impl<'a> Look<'a> {
             return None;
         }
         let identity = agent.map(|agent| agent.map_or_else(|error| error.path, |card| card.path));
-        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity })
+        let others = matches!(&owner, Some(Ok(owner)) if self.asker.agent.as_ref() != Some(&owner.owner.value));
+        let copy = others && !home && worktree::is_copy(dir);
+        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity, copy })
     }
 
     /// Compared by the directory itself where the names differ: a disk that folds case has many

@@ -22,6 +22,7 @@ pub mod patch;
 pub mod person;
 pub mod ruling;
 pub mod wall;
+pub mod worktree;
 
 pub use act::{Act, ActKind};
 pub use asker::Asker;
