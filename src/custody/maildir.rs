@@ -54,6 +54,9 @@ pub const MAX_LETTER: u64 = 1 << 20;
 /// The most of a log that is read. A line is about 150 bytes.
 const MAX_LOG: u64 = 64 << 20;
 
+/// The most of a log that is read where a gate waits for the answer.
+const MAX_TAIL: u64 = 256 << 10;
+
 impl Mailbox {
     /// The inbox of a body, or of an owned directory whose owner's body is not known. The human's
     /// is that of the home directory.
@@ -279,15 +282,33 @@ impl Mailbox {
             return Ok((Vec::new(), 0));
         }
         let (data, more) = disk::read_start(&log, MAX_LOG)?;
-        let (mut records, mut skipped) = (Vec::new(), usize::from(more));
-        for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice::<Value>(line) {
-                Ok(record) if record.is_object() => records.push(record),
-                _ => skipped += 1,
-            }
-        }
-        Ok((records, skipped))
+        let (records, skipped) = parsed(&data);
+        Ok((records, skipped + usize::from(more)))
     }
+
+    /// The newest records of the log: for whoever has no time for all of them.
+    ///
+    /// # Errors
+    /// Where it can't be read.
+    pub fn newest_records(&self) -> Result<Vec<Value>, MailError> {
+        self.check()?;
+        let log = self.log_file();
+        if disk::look(&log)?.is_none() {
+            return Ok(Vec::new());
+        }
+        Ok(parsed(&disk::read_end(&log, MAX_TAIL)?.0).0)
+    }
+}
+
+fn parsed(data: &[u8]) -> (Vec<Value>, usize) {
+    let (mut records, mut skipped) = (Vec::new(), 0);
+    for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(record) if record.is_object() => records.push(record),
+            _ => skipped += 1,
+        }
+    }
+    (records, skipped)
 }
 
 /// Writes `*` into the `.gitignore` of a body's memory where there is none: memory never travels.
