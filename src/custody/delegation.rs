@@ -161,7 +161,7 @@ fn delegate(
 /// A request goes into the human's inbox: one digest for each sender and hour, each request whole
 /// beside it.
 fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf], captured: &Captured) -> Result<Filed, MailError> {
-    let mailbox = Mailbox::of(home);
+    let mailbox = Mailbox::of_human(home);
     let hour: String = time::to_second(attempt.at).chars().take(13).collect();
     let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
     let key = attempt_key(attempt, "human", targets, captured);
@@ -330,7 +330,7 @@ fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, w
         disk::make_dirs(parent)?;
     }
     if let Some(body) = &attempt.asker.body {
-        keep_out_of_git(body)?;
+        keep_out_of_git(&body.join(".loci/memory"))?;
     }
     let to = if let Who::Agent(id) = who { id.as_str() } else { "human" };
     let record = serde_json::json!({

@@ -44,7 +44,10 @@ pub enum Placed {
 /// An inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
-    home: PathBuf,
+    /// The directory that it belongs to.
+    place: PathBuf,
+    /// The `.loci` that it is in.
+    loci: PathBuf,
     dir: PathBuf,
 }
 
@@ -58,11 +61,30 @@ const MAX_LOG: u64 = 64 << 20;
 const MAX_TAIL: u64 = 256 << 10;
 
 impl Mailbox {
-    /// The inbox of a body, or of an owned directory whose owner's body is not known. The human's
-    /// is that of the home directory.
+    /// The inbox of a body, or of an owned directory whose owner's body is not known.
     #[must_use]
     pub fn of(place: &Path) -> Self {
-        Self { home: place.to_owned(), dir: place.join(".loci/memory/inbox") }
+        Self::within(place, place.join(".loci"))
+    }
+
+    /// The human's inbox. People keep `~/.loci` elsewhere and link to it; that link is theirs, and
+    /// followed. One in a body may be a stranger's.
+    #[must_use]
+    pub fn of_human(home: &Path) -> Self {
+        let loci = home.join(".loci");
+        Self::within(home, disk::canonical(&loci).unwrap_or(loci))
+    }
+
+    /// The inbox that is this directory.
+    #[must_use]
+    pub fn at(dir: &Path) -> Option<Self> {
+        let loci = dir.parent()?.parent()?;
+        let found = Self::within(loci.parent()?, loci.to_owned());
+        (found.dir == dir).then_some(found)
+    }
+
+    fn within(place: &Path, loci: PathBuf) -> Self {
+        Self { place: place.to_owned(), dir: loci.join("memory/inbox"), loci }
     }
 
     /// Where it is.
@@ -74,7 +96,7 @@ impl Mailbox {
     /// The directory that it belongs to.
     #[must_use]
     pub fn place(&self) -> &Path {
-        &self.home
+        &self.place
     }
 
     /// Whether there is one.
@@ -86,10 +108,15 @@ impl Mailbox {
     /// Refuses links and oddities where the inbox's own directories and log belong. Nothing there
     /// yet is fine.
     fn check(&self) -> Result<(), MailError> {
-        let loci = self.home.join(".loci");
-        let memory = loci.join("memory");
-        for dir in [loci, memory, self.dir.clone(), self.dir.join("tmp"), self.dir.join("new"), self.dir.join("cur"), self.dir.join("held")]
-        {
+        for dir in [
+            self.loci.clone(),
+            self.loci.join("memory"),
+            self.dir.clone(),
+            self.dir.join("tmp"),
+            self.dir.join("new"),
+            self.dir.join("cur"),
+            self.dir.join("held"),
+        ] {
             if disk::look(&dir)?.is_some_and(|meta| meta.kind != Kind::Dir) {
                 return Err(MailError::Odd { path: dir, expected: "a directory" });
             }
@@ -110,7 +137,7 @@ impl Mailbox {
         for dir in ["tmp", "new", "cur"] {
             disk::make_dirs(&self.dir.join(dir))?;
         }
-        keep_out_of_git(&self.home)?;
+        keep_out_of_git(&self.loci.join("memory"))?;
         Ok(())
     }
 
@@ -315,8 +342,8 @@ fn parsed(data: &[u8]) -> (Vec<Value>, usize) {
 ///
 /// # Errors
 /// Where it can't be written.
-pub fn keep_out_of_git(place: &Path) -> Result<(), PathError> {
-    let path = place.join(".loci/memory/.gitignore");
+pub fn keep_out_of_git(memory: &Path) -> Result<(), PathError> {
+    let path = memory.join(".gitignore");
     if disk::look(&path)?.is_some() {
         return Ok(());
     }
