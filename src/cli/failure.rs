@@ -16,6 +16,7 @@ use crate::sys::lock::LockError;
 use crate::sys::plan::PlanError;
 use crate::sys::{shown, term};
 use crate::text::name::NameError;
+use crate::tree::card::CardError;
 
 /// A verb that could not be carried out: exit 2, one line, perhaps a hint.
 #[derive(Debug)]
@@ -131,6 +132,12 @@ impl From<LockError> for Failure {
             LockError::Held { .. } => Self::new("locked", format!("failed to {error}")),
             LockError::Disk(error) => error.into(),
         }
+    }
+}
+
+impl From<CardError> for Failure {
+    fn from(error: CardError) -> Self {
+        Self::new("file", error.why).at(&error.path, error.line)
     }
 }
 

@@ -10,19 +10,19 @@ use super::{Answer, Outcome};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::asker;
 use crate::custody::delegation::{self, Attempt, Change};
+use crate::custody::find;
 use crate::custody::person::{self, Person};
 use crate::custody::{self, Surroundings};
 use crate::sys::time;
 
 /// What custody has to know about this machine.
-#[must_use]
-pub fn surroundings(context: &Context) -> Surroundings {
-    Surroundings {
-        home: context.home.clone(),
-        user_home: context.env.user_home().unwrap_or_else(|| context.home.clone()),
-        state: context.state.clone(),
-        wall: Vec::new(),
-    }
+///
+/// # Errors
+/// Where the settings can't be used.
+pub fn surroundings(context: &Context) -> Result<Surroundings, Failure> {
+    let user_home = context.env.user_home().unwrap_or_else(|| context.home.clone());
+    find::surroundings(&context.home, &user_home, &context.state)
+        .map_err(|error| Failure::new("settings", format!("failed to {error}")).at(&error.path, error.line))
 }
 
 /// Whether a person asks; where not, why.
@@ -44,7 +44,7 @@ pub fn or_request(context: &Context, file: &Path, command: &str) -> Result<Optio
 
 fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Outcome {
     let (asker, _) = asker::here(&context.env, &context.cwd).unwrap_or_default();
-    let surroundings = surroundings(context);
+    let surroundings = surroundings(context)?;
     let act = Act { kind: ActKind::Write, path: file.to_owned(), follow: false, below: false };
     let ruling = custody::rule(&[act], &asker, &surroundings);
     let tool: Vec<&str> = command.split(' ').take(2).collect();

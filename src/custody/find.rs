@@ -9,12 +9,14 @@ use super::asker::Asker;
 use super::judge::{self, ActFacts, Facts, OwnerFile, Station, WallHit};
 use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
+use super::worktree;
 use crate::sys::disk::{self, Kind};
-use crate::sys::shown;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
 use crate::tree::climb;
-use crate::tree::real;
+use crate::tree::dotdirs::{self, Dotdirs};
+use crate::tree::places::{self, Prune};
+use crate::tree::{real, settings};
 
 /// Who lives in a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +27,14 @@ pub struct Identity {
     pub file: PathBuf,
 }
 
-/// How many entries the look below a directory takes in at most.
-const MAX_BELOW: usize = 200_000;
+/// What custody has to know about this machine: its folders, and the `wall:` of its settings.
+///
+/// # Errors
+/// Where the settings can't be used: a policy with a typo must not pass for none.
+pub fn surroundings(home: &Path, user_home: &Path, state: &Path) -> Result<Surroundings, CardError> {
+    let wall = settings::load(home)?.wall;
+    Ok(Surroundings { home: home.to_owned(), user_home: user_home.to_owned(), state: state.to_owned(), wall })
+}
 
 /// Reads the identity file of a directory; `None` where there is none.
 #[must_use]
@@ -74,7 +82,7 @@ pub fn lives(agent: &AgentId, dir: &Path) -> bool {
 pub fn facts(acts: &[Act], asker: &Asker, surroundings: &Surroundings) -> Facts {
     let mut look = Look::new(asker, surroundings);
     let acts = acts.iter().map(|act| look.at(act)).collect();
-    Facts { acts, notes: look.notes }
+    Facts { acts }
 }
 
 /// One call's look at the disk: no directory is read twice.
@@ -86,22 +94,22 @@ struct Look<'a> {
     user_home: PathBuf,
     state: PathBuf,
     known: BTreeMap<PathBuf, Option<Station>>,
-    notes: Vec<String>,
 }
 
 impl<'a> Look<'a> {
     fn new(asker: &'a Asker, surroundings: &'a Surroundings) -> Self {
         let real = |path: &Path| real::real(path, true).path;
         let body = asker.body.as_deref();
+        let home = real(&surroundings.home);
+        let user_home = if surroundings.user_home == surroundings.home { home.clone() } else { real(&surroundings.user_home) };
         Self {
             asker,
             body_id: body.and_then(|body| disk::look_through(body).ok().flatten()).map(|meta| meta.id),
             surroundings,
-            home: real(&surroundings.home),
-            user_home: real(&surroundings.user_home),
+            home,
+            user_home,
             state: real(&surroundings.state),
             known: BTreeMap::new(),
-            notes: Vec::new(),
         }
     }
 
@@ -158,7 +166,9 @@ impl<'a> Look<'a> {
             return None;
         }
         let identity = agent.map(|agent| agent.map_or_else(|error| error.path, |card| card.path));
-        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity })
+        let others = matches!(&owner, Some(Ok(owner)) if self.asker.agent.as_ref() != Some(&owner.owner.value));
+        let copy = others && !home && worktree::is_copy(dir);
+        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity, copy })
     }
 
     /// Compared by the directory itself where the names differ: a disk that folds case has many
@@ -202,39 +212,18 @@ impl<'a> Look<'a> {
 
     /// Owned directories and bodies below, the directory itself included: its identity goes along.
     fn below(&mut self, top: &Path) -> Vec<Station> {
-        let (places, whole) = places_below(top);
-        if !whole {
-            self.notes.push(format!("not everything below {} was looked at: more than {MAX_BELOW} entries", shown::path(top)));
-        }
+        let places = places_below(top);
         let stations = places.iter().filter_map(|dir| self.station(dir));
         stations.filter(|station| station.owner.is_some() || station.identity.is_some()).collect()
     }
 }
 
-/// The directories from `top` down that carry a `.loci`, sorted, and whether that is all of them.
-/// Only what is git's own is passed over: a marker that somebody drops must not hide a place.
+/// The directories from `top` down that carry a `.loci`, in the order of their paths. Only what is
+/// git's own is passed over: a marker that somebody drops must not hide a place.
 #[must_use]
-pub fn places_below(top: &Path) -> (Vec<PathBuf>, bool) {
-    let (mut found, mut seen) = (Vec::new(), 0);
-    let mut open = vec![top.to_owned()];
-    while let Some(dir) = open.pop() {
-        // A directory that can't be listed can't be emptied either.
-        let Ok(entries) = disk::list_unsorted(&dir) else { continue };
-        seen += entries.len();
-        if seen > MAX_BELOW {
-            found.sort();
-            return (found, false);
-        }
-        for entry in entries {
-            if entry.name == ".loci" {
-                found.push(dir.clone());
-            } else if entry.kind == Kind::Dir && entry.name != ".git" {
-                open.push(dir.join(entry.name));
-            }
-        }
-    }
-    found.sort();
-    (found, true)
+pub fn places_below(top: &Path) -> Vec<PathBuf> {
+    let walked = places::walk(top, &Dotdirs::new::<String>([]), Prune::GitOnly);
+    walked.spots.into_iter().filter(|spot| spot.dotdirs.iter().any(|name| name == dotdirs::IDENTITY)).map(|spot| spot.path).collect()
 }
 
 fn id(path: &Path) -> Option<(u64, u64)> {

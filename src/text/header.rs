@@ -235,6 +235,23 @@ pub fn parse(bytes: &[u8]) -> Header {
     read(inner, body)
 }
 
+/// Reads a whole file of YAML as if it stood between fences: a settings file. `body` is empty.
+#[must_use]
+pub fn parse_yaml(bytes: &[u8]) -> Header {
+    let body = bytes.len()..bytes.len();
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= MAX_BYTES => text.trim_start_matches('\u{feff}'),
+        Ok(_) => return Header::noted(Status::TooLarge, body, 1, format!("the file is longer than {} KiB", MAX_BYTES / 1024)),
+        Err(_) => return Header::noted(Status::NotUtf8, body, 1, "the file is not UTF-8"),
+    };
+    let mut header = read(text, body);
+    // There is no fence above the first line.
+    for line in header.fields.iter_mut().map(|field| &mut field.line).chain(header.notes.iter_mut().map(|note| &mut note.line)) {
+        *line = line.saturating_sub(1).max(1);
+    }
+    header
+}
+
 /// Reads the text between the fences; its first line is line 2 of the file.
 fn read(inner: &str, body: Range<usize>) -> Header {
     if inner.lines().all(|line| line.trim_start_matches([' ', '\t']).is_empty() || line.trim_start_matches([' ', '\t']).starts_with('#')) {
@@ -249,11 +266,11 @@ fn read(inner: &str, body: Range<usize>) -> Header {
 /// The way for everything: YAML, and where that fails, line by line.
 fn read_in_full(inner: &str, body: Range<usize>) -> Header {
     if depth(inner) > MAX_DEPTH {
-        return Header::noted(Status::TooLarge, body, 2, format!("the front matter is nested deeper than {MAX_DEPTH}"));
+        return Header::noted(Status::TooLarge, body, 2, format!("it is nested deeper than {MAX_DEPTH}"));
     }
     match yaml::read(&raw(inner)) {
         Ok(yaml::Read::Empty) => Header::bare(Status::Empty, body),
-        Ok(yaml::Read::NonMapping) => Header::noted(Status::NonMapping, body, 2, "the front matter is not a list of `key: value`"),
+        Ok(yaml::Read::NonMapping) => Header::noted(Status::NonMapping, body, 2, "it is not a list of `key: value`"),
         Ok(yaml::Read::Fields { mut fields, twice }) => {
             place(inner, &mut fields);
             let notes: Vec<Note> = twice
@@ -270,7 +287,7 @@ fn read_in_full(inner: &str, body: Range<usize>) -> Header {
         Err(yaml::Failure::Syntax { line, text }) => {
             let lenient::Entries { fields, lost, twice } = lenient::read(inner);
             let status = if fields.is_empty() { Status::Malformed } else { Status::Lenient };
-            let how = if fields.is_empty() { "the front matter is not YAML" } else { "not YAML, read line by line" };
+            let how = if fields.is_empty() { "not YAML" } else { "not YAML, read line by line" };
             let mut header = Header { fields, ..Header::noted(status, body, line + 1, format!("{how}: {text}")) };
             if status == Status::Lenient {
                 header.notes.extend(lost.into_iter().map(|(key, line)| Note {

@@ -8,3 +8,4 @@ mod custody;
 mod gate;
 mod layers;
 mod sandbox;
+mod tree;

@@ -39,10 +39,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();
     let asker = asker(context, &cwd, &paths)?;
     let acts: Vec<Act> = paths.into_iter().map(|path| Act { kind: ActKind::Write, path, follow: true, below: false }).collect();
-    let ruling = custody::rule(&acts, &asker, &surroundings(context));
-    for note in &ruling.notes {
-        context.say(&format!("note: {}", shown::text(note)));
-    }
+    let ruling = custody::rule(&acts, &asker, &surroundings(context)?);
     context.print(|| words(context, &ruling, &asker), || object(&ruling))?;
     Ok(if ruling.verdict == Verdict::Refuse { Answer::No } else { Answer::Yes })
 }
@@ -84,6 +81,7 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
         Why::Yours => format!("{}'s own{file}", asker.name()),
         Why::Commons(glob) => format!("common: {owner} leaves `{}` to everybody{file}", shown::text(glob)),
         Why::Plumbing => "git's own files are nobody's".to_owned(),
+        Why::Worktree => format!("a copy of {owner}'s in a separate worktree{file}"),
         Why::Owned => format!("{owner}'s{file}"),
         Why::Broken(why) => format!("somebody's, and the owner file can't be used: {}{file}", shown::text(why)),
         Why::Wall(what) => format!("only a person changes it: {}{file}", what.what()),

@@ -9,8 +9,8 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant, near};
+use crate::custody::answer::{self, Answered};
 use crate::custody::asker::{self, Asker};
-use crate::custody::delegation::{self, Answered};
 use crate::custody::fence;
 use crate::custody::find;
 use crate::custody::inbox::{self, Message, NoMessage, State};
@@ -116,7 +116,7 @@ fn mail(context: &Context, named: Option<&str>) -> Result<Mail, Failure> {
 /// The inboxes of an agent: its body's, and those of directories that it owns whose messages had no
 /// body to go to.
 fn boxes(context: &Context, agent: &AgentId, asker: &Asker) -> Result<Vec<Mailbox>, Failure> {
-    let (places, _) = find::places_below(&near::top(context, &context.cwd));
+    let places = find::places_below(&near::top(context, &context.cwd));
     let own = asker.body.clone().filter(|_| asker.agent.as_ref() == Some(agent));
     let body =
         own.or_else(|| find::body_of(agent, &context.cwd)).or_else(|| places.iter().find(|place| find::lives(agent, place)).cloned());
@@ -306,8 +306,7 @@ fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: &str, dr
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
     }
-    let answered =
-        if dry_run { delegation::where_to(&message) } else { delegation::answer(&mailbox, &message, &by, state, text, time::now())? };
+    let answered = if dry_run { answer::where_to(&message) } else { answer::answer(&mailbox, &message, &by, state, text, time::now())? };
     if !dry_run {
         settle(&mailbox)?;
     }

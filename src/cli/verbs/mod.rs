@@ -3,9 +3,14 @@
 pub mod check;
 pub mod connect;
 pub mod gate;
+pub mod doctor;
+pub mod explain;
 pub mod handover;
 pub mod inbox;
 pub mod own;
+pub mod resolve;
+pub mod tree;
+pub mod whose;
 
 use clap::Subcommand;
 
@@ -31,6 +36,16 @@ pub enum Verb {
     Inbox(inbox::Args),
     /// Tell an owner what you read and what you want, for a write that was refused
     Handover(handover::Args),
+    /// Find every file of a slot, nearest last
+    Resolve(resolve::Args),
+    /// Say which file wins a name, what it shadows and why, and what is off
+    Explain(explain::Args),
+    /// List every place below a directory, read in one of five ways
+    Tree(tree::Args),
+    /// Say about one path whose it is, which place it is in, who and what is near
+    Where(whose::Args),
+    /// Look for everything that is wrong below a directory, each with its fix
+    Doctor(doctor::Args),
 }
 
 /// Runs a verb.
@@ -47,5 +62,10 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Check(args) => check::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
+        Verb::Resolve(args) => resolve::run(context, args),
+        Verb::Explain(args) => explain::run(context, args),
+        Verb::Tree(args) => tree::run(context, args),
+        Verb::Where(args) => whose::run(context, args),
+        Verb::Doctor(args) => doctor::run(context, args),
     }
 }

@@ -147,6 +147,41 @@ fn the_wall_stands_for_everybody() {
     assert_eq!(rule(&[write(owned.join("sub/c.txt"))], &bob, &more).verdict, Refuse);
 }
 
+fn git(dir: &Path, args: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", dir).env("GIT_CONFIG_NOSYSTEM", "1");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "a").env(format!("GIT_{who}_EMAIL"), "a@example.invalid");
+    }
+    let output = command.arg("-C").arg(dir).args(args).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_separate_worktree_holds_proposals() {
+    let world = fixture();
+    let repo = world.path("home/repo");
+    fs::remove_dir_all(repo.join(".git")).unwrap();
+    git(&repo, &["init", "-q", "-b", "main"]);
+    git(&repo, &["add", "-A"]);
+    git(&repo, &["commit", "-qm", "base"]);
+    git(&repo, &["worktree", "add", "-q", "../wt", "-b", "proposal"]);
+    git(&repo, &["worktree", "add", "-q", "--detach", "../loose"]);
+    let alice = agent("alice", &repo);
+    let at = |path: &str| said(&world, &alice, write(world.path("home").join(path)));
+    assert_eq!(at("wt/owned/a.txt"), (Allow, "worktree"));
+    assert_eq!(at("wt/owned/.loci/owner.md"), (Refuse, "wall"));
+    assert_eq!(at("repo/owned/a.txt"), (Refuse, "owned"));
+    assert_eq!(at("loose/owned/a.txt"), (Refuse, "owned"));
+    // A `.git` file alone opens nothing: git's records name another place.
+    world.file("home/fake/owned/.loci/owner.md", "---\nowner: bob\n---\n");
+    world.file("home/fake/.git", world.read("home/wt/.git"));
+    assert_eq!(at("fake/owned/a.txt"), (Refuse, "owned"));
+    // Where the shared tree has no such owner, the copy is the place itself.
+    fs::remove_file(repo.join("owned/.loci/owner.md")).unwrap();
+    assert_eq!(at("wt/owned/a.txt"), (Refuse, "owned"));
+}
+
 #[test]
 fn reads_are_never_intercepted() {
     let world = fixture();
@@ -268,4 +303,46 @@ fn the_environment_of_the_harness_comes_first() {
     assert!(here(&env(&[("LOCI_AGENT", Path::new("../x"))])).is_err());
     assert!(here(&env(&[("LOCI_BODY", Path::new("relative"))])).is_err());
     assert!(here(&env(&[("LOCI_BODY", Path::new("/nowhere/at/all"))])).is_err());
+}
+
+mod through_links {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+
+        /// Whatever links and dots are on the way: a path is judged as the real path it leads to.
+        #[test]
+        fn as_the_real_path(
+            links in prop::collection::vec(("[ab]", "(a|b|o|f|\\.\\.)(/(a|b|o|f|\\.\\.)){0,3}"), 0..6),
+            paths in prop::collection::vec("(a|b|o|f|\\.\\.|\\.)(/(a|b|o|f|n|\\.\\.)){0,4}", 1..10),
+        ) {
+            let world = Sandbox::new();
+            world.file("r/o/.loci/owner.md", "---\nowner: bob\n---\n").dir("r/f/o").file("r/f/f/.loci/owner.md", "---\nowner: carol\n---\n");
+            for (at, (name, target)) in links.iter().enumerate() {
+                let _ = symlink(target, world.path(["r", "r/f", "r/o"][at % 3]).join(name));
+            }
+            let alice = agent("alice", world.path("home"));
+            let judged = |path: PathBuf| {
+                let ruling = rule(&[write(path)], &alice, &surroundings(&world));
+                (ruling.verdict, ruling.acts[0].owner.clone(), ruling.acts[0].real.clone())
+            };
+            for path in &paths {
+                let path = world.path("r").join(path);
+                if let Ok(real) = fs::canonicalize(&path) {
+                    let (verdict, owner, found) = judged(path.clone());
+                    prop_assert_eq!(found.as_deref(), Some(real.as_path()));
+                    prop_assert_eq!((verdict, owner, found), judged(real.clone()));
+                    let owned = ["r/o", "r/f/f"].iter().any(|dir| real.starts_with(world.path(dir)));
+                    prop_assert_eq!(verdict == Refuse, owned, "{}", real.display());
+                }
+            }
+        }
+    }
 }
