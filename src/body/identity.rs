@@ -37,28 +37,19 @@ pub fn check(template: &Template, nodes: &[Node], id: &AgentId) -> Result<(), Te
     }
 }
 
-/// Who has an id already, as far as was looked.
-#[derive(Debug, Default)]
-pub struct Bearer {
-    /// The place, and the line that says so.
-    pub place: Option<(PathBuf, Sourced<AgentId>)>,
-    /// Whether that was looked for everywhere; a very large tree is not.
-    pub whole: bool,
-}
-
 /// The place other than `dir` that has this id already, with the line that says so: looked for from
 /// `top` down; where that is `dir` itself, nothing bounds a search, and its neighbours are looked at.
 ///
 /// # Errors
 /// Where the neighbours can't be listed.
-pub fn bearer(id: &AgentId, dir: &Path, top: &Path) -> Result<Bearer, PathError> {
-    let (places, whole) = if top == dir {
+pub fn bearer(id: &AgentId, dir: &Path, top: &Path) -> Result<Option<(PathBuf, Sourced<AgentId>)>, PathError> {
+    let places: Vec<PathBuf> = if top == dir {
         match dir.parent().filter(|parent| disk::is_dir(parent)) {
             Some(parent) => {
                 let entries = disk::list(parent)?.into_iter().filter(|entry| entry.kind == Kind::Dir);
-                (entries.map(|entry| parent.join(entry.name)).collect(), true)
+                entries.map(|entry| parent.join(entry.name)).collect()
             }
-            None => (Vec::new(), true),
+            None => Vec::new(),
         }
     } else {
         find::places_below(top)
@@ -67,5 +58,5 @@ pub fn bearer(id: &AgentId, dir: &Path, top: &Path) -> Result<Bearer, PathError>
         Some(Ok(card)) if card.id.value == *id => Some((place, card.id)),
         _ => None,
     };
-    Ok(Bearer { place: places.into_iter().filter(|place| place != dir && !build::is_aside(place)).find_map(bears), whole })
+    Ok(places.into_iter().filter(|place| place != dir && !build::is_aside(place)).find_map(bears))
 }

@@ -4,7 +4,9 @@
 
 mod body;
 mod cases;
+mod connect;
 mod custody;
+mod gate;
 mod hostile;
 mod layers;
 mod sandbox;

@@ -100,7 +100,9 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let program = program()?;
     let change = connect::connect(adapter, &reach, &ground, &program).map_err(|error| failed(error, adapter))?;
     let command = format!("loci connect {}{}", adapter.name, args.reach.words());
-    finish(context, adapter, &change, Doing { verb: "connect", done: "connected", command: &command, dry_run: args.dry_run })
+    let shared: &[_] = if matches!(reach, Reach::Shared(_)) { adapter.wiring.needs_shared } else { &[] };
+    let needs: Vec<&str> = adapter.wiring.needs.iter().chain(shared).copied().collect();
+    finish(context, adapter, &change, &Doing { verb: "connect", done: "connected", command: &command, dry_run: args.dry_run, needs })
 }
 
 /// Connects a harness for the user, as `loci connect NAME` does.
@@ -122,7 +124,8 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     let user_home = user_home(context);
     let change = connect::disconnect(adapter, &reach, &ground(context, &user_home)).map_err(|error| failed(error, adapter))?;
     let command = format!("loci disconnect {}{}", adapter.name, args.reach.words());
-    finish(context, adapter, &change, Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run })
+    let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs: Vec::new() };
+    finish(context, adapter, &change, &doing)
 }
 
 /// What is being done, in words.
@@ -131,18 +134,19 @@ struct Doing<'a> {
     done: &'a str,
     command: &'a str,
     dry_run: bool,
+    needs: Vec<&'a str>,
 }
 
-fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: Doing<'_>) -> Outcome {
-    let Doing { verb, done, command, dry_run } = doing;
+fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'_>) -> Outcome {
+    let Doing { verb, done, command, .. } = *doing;
     let file = context.shown(&change.file);
     let title = adapter.title;
     if change.plan.is_empty() {
-        context.print(|| format!("{title} is {done} already ({file})\n"), || object(adapter, change, verb, false))?;
+        context.print(|| format!("{title} is {done} already ({file})\n"), || object(adapter, change, doing, false))?;
         return Ok(Answer::Yes);
     }
-    if dry_run {
-        context.print(|| format!("{}{}", steps(context, change), diff(change, &file)), || object(adapter, change, verb, false))?;
+    if doing.dry_run {
+        context.print(|| format!("{}{}", steps(context, change), diff(change, &file)), || object(adapter, change, doing, false))?;
         return Ok(Answer::Yes);
     }
     if let Some(answer) = grant::or_request(context, &change.file, command)? {
@@ -161,14 +165,12 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: Doing<'_
     context.print(
         || {
             let mut text = format!("{title} is {done} ({file})\n");
-            if verb == "connect" {
-                for need in adapter.wiring.needs {
-                    let _ = writeln!(text, "note: {need}");
-                }
+            for need in &doing.needs {
+                let _ = writeln!(text, "note: {need}");
             }
             text
         },
-        || object(adapter, change, verb, true),
+        || object(adapter, change, doing, true),
     )?;
     Ok(Answer::Yes)
 }
@@ -200,14 +202,13 @@ fn diff(change: &Change, file: &str) -> String {
     })
 }
 
-fn object(adapter: &Adapter, change: &Change, verb: &str, done: bool) -> Value {
+fn object(adapter: &Adapter, change: &Change, doing: &Doing<'_>, done: bool) -> Value {
     let steps: Vec<Value> =
         change.plan.steps.iter().map(|step| json!({ "do": step.verb(), "path": step.path().to_string_lossy() })).collect();
     let file = change.file.to_string_lossy();
-    let needs = if verb == "connect" { adapter.wiring.needs } else { &[] };
     json!({
-        "schema": 1, "verb": verb, "done": done, "harness": adapter.name, "file": file, "plan": steps,
-        "diff": diff(change, &file), "needs": needs,
+        "schema": 1, "verb": doing.verb, "done": done, "harness": adapter.name, "file": file, "plan": steps,
+        "diff": diff(change, &file), "needs": doing.needs,
     })
 }
 

@@ -7,9 +7,8 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 
 use crate::body::build::{self, BuildError, Kept};
-use crate::body::identity::{self, Bearer};
 use crate::body::template::{self, Template, TemplateError};
-use crate::body::{Node, What, layout, render};
+use crate::body::{Node, What, identity, layout, render};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
@@ -228,11 +227,7 @@ fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args, there: bool)
 /// An id names one agent: the place that has it already is an error that names both.
 fn unique(context: &Context, id: &AgentId, dir: &Path) -> Result<(), Failure> {
     let top = near::top(context, dir);
-    let Bearer { place, whole } = identity::bearer(id, dir, &top)?;
-    if !whole {
-        context.say(&format!("note: {} is too large to look everywhere whether {id} is somebody's id already", shown::path(&top)));
-    }
-    let Some((place, there)) = place else { return Ok(()) };
+    let Some((place, there)) = identity::bearer(id, dir, &top)? else { return Ok(()) };
     let what = format!("failed to make {} the agent {id}: {} is that already", shown::path(dir), shown::path(&place));
     Err(Failure::new("exists", what).at(&there.path, there.line).hint(format!("loci new {} --id {id}-2", word(dir))))
 }
@@ -246,7 +241,7 @@ fn allowed(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result
     let (asker, _) = asker::here(&context.env, &context.cwd)?;
     let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
     let acts: Vec<Act> = std::iter::once(act(dir)).chain(nodes.iter().map(|node| act(&dir.join(&node.rel)))).collect();
-    let ruling = custody::rule(&acts, &asker, &grant::surroundings(context));
+    let ruling = custody::rule(&acts, &asker, &grant::surroundings(context)?);
     // A new agent is not the one that asks; who may own, hook or schedule is asked below.
     let mine =
         |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));

@@ -132,7 +132,7 @@ fn switched_off(file: &std::path::Path, keys: &[&str], value: bool) -> bool {
 /// Codex runs a hook only after its user has said so, and keeps that in its `config.toml`: the place
 /// of the hook, and a digest of it.
 fn untrusted(ground: &Ground<'_>, adapter: &Adapter, file: &std::path::Path, list: &List<'_>, now: &str) -> Option<String> {
-    let config = disk::read_if_there(&ground.folder(adapter).join("config.toml")).ok()??;
+    let config = disk::read_if_there(&ground.folder(adapter).join("config.toml")).ok().flatten().unwrap_or_default();
     let config = String::from_utf8_lossy(&config).into_owned();
     let at = splice::elements(now, list.event).ok()?.iter().position(|group| list.groups.contains(group))?;
     let hook = list.groups.first()?.pointer("/hooks/0")?;

@@ -19,6 +19,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         local: Some(".claude/settings.local.json"),
         relay: Relay::Groups { event: "PreToolUse", groups, off: Some((&["disableAllHooks"], true)) },
         needs: &[],
+        needs_shared: &[],
     },
 };
 

@@ -22,6 +22,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
             "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them). Until then it leaves the gate out without a word.",
             "Codex reads its hooks when it starts: start running sessions again.",
         ],
+        needs_shared: &["Hooks of a project run only in a project that you have trusted in Codex."],
     },
 };
 

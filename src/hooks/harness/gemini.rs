@@ -18,10 +18,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
         shared: ".gemini/settings.json",
         local: None,
         relay: Relay::Groups { event: "BeforeTool", groups, off: Some((&["hooksConfig", "enabled"], false)) },
-        needs: &[
-            "Gemini CLI reads its hooks when it starts: start running sessions again.",
-            "Hooks of a project (`--shared`) run only in a folder that you have trusted in Gemini CLI.",
-        ],
+        needs: &["Gemini CLI reads its hooks when it starts: start running sessions again."],
+        needs_shared: &["Hooks of a project run only in a folder that you have trusted in Gemini CLI."],
     },
 };
 

@@ -45,6 +45,8 @@ pub struct Wiring {
     pub relay: Relay,
     /// What the harness still wants before it asks, in sentences; empty where it asks at once.
     pub needs: &'static [&'static str],
+    /// What it wants besides for a file that is part of a project.
+    pub needs_shared: &'static [&'static str],
 }
 
 /// What is put into a harness's configuration.

@@ -15,10 +15,8 @@ pub(super) const ADAPTER: Adapter = Adapter {
         shared: ".pi/extensions/loci.ts",
         local: None,
         relay: Relay::File(shim),
-        needs: &[
-            "pi loads extensions when it starts: start running sessions again.",
-            "An extension of a project (`--shared`) runs only where you have approved the project in pi (`--approve`).",
-        ],
+        needs: &["pi loads extensions when it starts: start running sessions again."],
+        needs_shared: &["An extension of a project runs only where you have approved the project in pi (`--approve`)."],
     },
 };
 
