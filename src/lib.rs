@@ -16,6 +16,7 @@
 //! In every room **find** reads the disk into plain values, **decide** is a pure function of values
 //! (time and environment are arguments), **apply** performs a [`sys::plan::Plan`].
 
+pub mod body;
 pub mod cli;
 pub mod custody;
 pub mod hooks;

@@ -12,6 +12,7 @@ use serde_json::json;
 use crate::custody::asker::AskerError;
 use crate::custody::maildir::MailError;
 use crate::sys::disk::PathError;
+use crate::sys::journal::JournalError;
 use crate::sys::lock::LockError;
 use crate::sys::plan::PlanError;
 use crate::sys::{shown, term};
@@ -131,6 +132,20 @@ impl From<LockError> for Failure {
         match error {
             LockError::Held { .. } => Self::new("locked", format!("failed to {error}")),
             LockError::Disk(error) => error.into(),
+        }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Lock(error) => error.into(),
+            JournalError::Plan(error) => error.into(),
+            JournalError::Disk(error) => error.into(),
+            JournalError::Corrupt { ref path, .. } => {
+                let path = path.clone();
+                Self { path: Some(path), named: true, ..Self::new("journal", format!("failed to {error}")) }
+            }
         }
     }
 }

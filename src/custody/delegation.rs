@@ -5,56 +5,24 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::asker::Asker;
-use super::diff::{self, Difference};
+use super::capture::{Captured, capture, cut_at};
+pub use super::capture::{Change, MAX_CHANGE};
 use super::fence;
-use super::find;
-use super::inbox::{self, Message};
+use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
 use super::mask;
-use super::patch;
 use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
 use crate::sys::disk;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::digest;
-use crate::text::name::AgentId;
-
-/// The most of a captured change that stands in a message; the rest is cut, said, and kept beside.
-pub const MAX_CHANGE: usize = 256 << 10;
 
 /// The most of paths that a list in the front matter holds, in bytes.
 const MAX_LIST: usize = 16 << 10;
 
 /// How many requests of one sender and hour are kept in full; further ones are counted.
 const MAX_HELD: usize = 100;
-
-/// What a call would have changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// The file would be as given.
-    Content {
-        /// Which file: as in the act.
-        path: PathBuf,
-        /// What would stand in it.
-        bytes: Vec<u8>,
-    },
-    /// Texts in the file would be replaced, in order.
-    Edits {
-        /// Which file: as in the act.
-        path: PathBuf,
-        /// Old text, new text, and whether all places are meant.
-        edits: Vec<(String, String, bool)>,
-    },
-    /// A patch, as the tool got it.
-    Patch(String),
-    /// A shell command. Never executed by loci.
-    Command(String),
-    /// What a tool was given that has no closer form.
-    Input(String),
-    /// Nothing was captured.
-    None,
-}
 
 /// A file that the sender read before, newest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +127,7 @@ fn to_one(attempt: &Attempt<'_>, surroundings: &Surroundings, who: &Who, place: 
 }
 
 /// The name of a message: the same attempt has the same one.
-fn key(parts: &[&[u8]]) -> String {
+pub(super) fn key(parts: &[&[u8]]) -> String {
     digest::sha256_of_parts(parts.iter().copied()).chars().take(16).collect()
 }
 
@@ -193,7 +161,7 @@ fn delegate(
 /// A request goes into the human's inbox: one digest for each sender and hour, each request whole
 /// beside it.
 fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf], captured: &Captured) -> Result<Filed, MailError> {
-    let mailbox = Mailbox::of(home);
+    let mailbox = Mailbox::of_human(home);
     let hour: String = time::to_second(attempt.at).chars().take(13).collect();
     let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
     let key = attempt_key(attempt, "human", targets, captured);
@@ -236,9 +204,9 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: inbox::State::New, last_worked: None })
 }
 
-/// The record of a delivery, and what the log said before. The log is read only where it can say
-/// something: not for a message that nobody has dealt with, so that a thousand repeats cost no more
-/// each than the first.
+/// The record of a delivery, and what the log said before. Only its end is read, and only where it
+/// can say something: not for a message that nobody has dealt with. So a thousand repeats cost no
+/// more each than the first, and a long log no more than a short one.
 fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, placed: Placed) -> Result<Filed, MailError> {
     let (again, id, new) = match &placed {
         Placed::Fresh(_) => (false, letter.id.clone(), true),
@@ -247,7 +215,7 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
     let (state, last_worked) = if again && new {
         (inbox::State::New, None)
     } else {
-        let (records, _) = mailbox.records().unwrap_or_default();
+        let records = mailbox.newest_records().unwrap_or_default();
         let state = inbox::fold(&records).remove(key).unwrap_or_default().state;
         (state, inbox::last_worked(&records).map(str::to_owned))
     };
@@ -340,14 +308,6 @@ fn write_letter(
     }
 }
 
-/// The last boundary of a character at or before `max`.
-fn cut_at(text: &str, max: usize) -> usize {
-    if text.len() <= max {
-        return text.len();
-    }
-    (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
 impl Read {
     fn shown(&self) -> String {
         match self.lines {
@@ -355,100 +315,6 @@ impl Read {
             None => shown::path(&self.path).to_string(),
         }
     }
-}
-
-/// What was captured for one owner.
-struct Captured {
-    /// The word in the front matter.
-    word: &'static str,
-    /// The language of the block it stands in.
-    language: &'static str,
-    /// What it says.
-    text: String,
-    /// What tells one attempt from another.
-    raw: String,
-}
-
-impl Captured {
-    fn new(word: &'static str, language: &'static str, text: String) -> Self {
-        Self { word, language, raw: format!("{word}\n{text}"), text }
-    }
-
-    fn carries(&self) -> String {
-        match self.word {
-            "patch" => "your change as a patch",
-            "content" => "the digest of your content",
-            "command" => "your command (it will not be run)",
-            "input" => "what the tool was given",
-            _ => "which file it was, and nothing of the change",
-        }
-        .to_owned()
-    }
-
-    /// The full text, masked, where a message can't hold it.
-    fn full(&self) -> Option<String> {
-        (self.text.len() > MAX_CHANGE).then(|| mask::mask(&self.text).0)
-    }
-}
-
-/// The part of a change that is about these acts, against the disk as it is now.
-fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captured {
-    match change {
-        Change::None => Captured::new("none", "", String::new()),
-        Change::Command(text) => Captured::new("command", "text", text.clone()),
-        Change::Input(text) => Captured::new("input", "text", text.clone()),
-        Change::Patch(text) => Captured::new("patch", "diff", part_of(text, acts)),
-        Change::Content { path, bytes } => {
-            compared(path, acts, dir, |_| Some(bytes.clone()), || String::from_utf8_lossy(bytes).into_owned())
-        }
-        Change::Edits { path, edits } => {
-            let apply = |old: Option<&[u8]>| {
-                let text = std::str::from_utf8(old.unwrap_or_default()).ok()?;
-                diff::edited(text, edits).map(String::into_bytes)
-            };
-            let as_text = || edits.iter().map(|(old, new, _)| format!("replace:\n{old}\nby:\n{new}\n")).collect::<Vec<_>>().join("\n");
-            compared(path, acts, dir, apply, as_text)
-        }
-    }
-}
-
-fn compared(
-    path: &Path,
-    acts: &[&ActRuling],
-    dir: &Path,
-    apply: impl Fn(Option<&[u8]>) -> Option<Vec<u8>>,
-    as_text: impl Fn() -> String,
-) -> Captured {
-    let real = acts.iter().find(|act| act.act.path == path).map_or(path, |act| act.path());
-    let name = real.strip_prefix(dir).unwrap_or(real).to_string_lossy().into_owned();
-    let old = match disk::look_through(real) {
-        Ok(None) => None,
-        _ => match disk::read_start(real, diff::MAX_SIDE as u64 + 1) {
-            Ok((data, _)) => Some(data),
-            // It can't be read, so there is nothing to compare with: the text as it came.
-            Err(_) => return Captured::new("input", "text", as_text()),
-        },
-    };
-    let Some(new) = apply(old.as_deref()) else { return Captured::new("input", "text", as_text()) };
-    let captured = match diff::difference(&name, old.as_deref(), Some(&new)) {
-        Difference::Text(text) => Captured::new("patch", "diff", text),
-        Difference::Digest(text) => Captured::new("content", "text", text),
-        Difference::None => Captured::new("patch", "diff", String::new()),
-    };
-    // The same attempt is the same attempt though the file went on in the meantime.
-    Captured { raw: format!("{}\n{}", captured.word, as_text()), ..captured }
-}
-
-/// The sections of a patch that are about these acts; all of it where none can be told apart.
-fn part_of(text: &str, acts: &[&ActRuling]) -> String {
-    let ours = |name: &str| acts.iter().any(|act| act.act.path.ends_with(name.trim_start_matches("./")));
-    let sections = patch::sections(text);
-    let part: String = sections
-        .iter()
-        .filter(|section| ours(&section.path) || section.to.as_deref().is_some_and(ours))
-        .filter_map(|section| text.get(section.range.clone()))
-        .collect();
-    if part.is_empty() { text.to_owned() } else { part }
 }
 
 /// Where records of what was sent are kept: in the sender's body, else in the state folder.
@@ -464,7 +330,7 @@ fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, w
         disk::make_dirs(parent)?;
     }
     if let Some(body) = &attempt.asker.body {
-        keep_out_of_git(body)?;
+        keep_out_of_git(&body.join(".loci/memory"))?;
     }
     let to = if let Who::Agent(id) = who { id.as_str() } else { "human" };
     let record = serde_json::json!({
@@ -472,159 +338,4 @@ fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, w
     });
     disk::append(&log, format!("{record}\n").as_bytes())?;
     Ok(())
-}
-
-/// Where an answer went.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
-    /// Into the sender's inbox.
-    To {
-        /// The id of the answer; empty where it was only asked where it would go.
-        id: String,
-        /// The sender.
-        to: String,
-        /// Its inbox.
-        inbox: PathBuf,
-    },
-    /// Nowhere, for this reason; it stands in the log.
-    Nobody(String),
-}
-
-/// Where an answer to a message would go.
-#[must_use]
-pub fn where_to(message: &Message) -> Answered {
-    let from = message.text("from").unwrap_or("nobody").to_owned();
-    let Ok(id) = AgentId::new(&from) else { return Answered::Nobody("the message names no sender".to_owned()) };
-    // The message is data: that the body it names is the sender's is looked up, not believed.
-    match message.text("from_body").map(PathBuf::from) {
-        Some(body) if body.is_absolute() && find::lives(&id, &body) => {
-            Answered::To { id: String::new(), to: from, inbox: Mailbox::of(&body).dir().to_owned() }
-        }
-        Some(body) => Answered::Nobody(format!("{from} does not live in {} any more", shown::path(&body))),
-        None => Answered::Nobody(format!("{from} has no body")),
-    }
-}
-
-/// Answers a message: the answer goes into the sender's inbox first, then the log says so. Run again
-/// after it was killed in between, it files nothing twice.
-///
-/// # Errors
-/// Where the answer or the log can't be written.
-pub fn answer(
-    mailbox: &Mailbox,
-    message: &Message,
-    by: &str,
-    state: inbox::State,
-    text: &str,
-    at: Timestamp,
-) -> Result<Answered, MailError> {
-    let (text, _) = mask::mask(text);
-    let mut answered = where_to(message);
-    if let Answered::To { id, to, .. } = &mut answered {
-        let body = message.text("from_body").map(PathBuf::from).unwrap_or_default();
-        let key = key(&[b"reply", message.key.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()]);
-        let reply = Letter {
-            id: letter::id(at, &key),
-            kind: Kind::Reply,
-            from: by.to_owned(),
-            from_body: Some(mailbox.place()).and_then(Path::to_str).map(str::to_owned),
-            to: to.clone(),
-            at: time::to_second(at),
-            fields: vec![("re", Field::Text(message.id.clone())), ("state", Field::Text(state.word().to_owned()))],
-            body: fence::block("markdown", &text),
-        };
-        let theirs = Mailbox::of(&body);
-        *id = match theirs.deliver(&key, &reply.render())? {
-            Placed::Fresh(_) => reply.id,
-            Placed::Again(path) => inbox::id_of(&path, &key)?,
-        };
-    }
-    let mut record = inbox::record(at, &message.key, state.word(), by);
-    record["text"] = text.into();
-    if let Answered::To { id, .. } = &answered {
-        record["reply"] = id.clone().into();
-    }
-    mailbox.log(&record)?;
-    Ok(answered)
-}
-
-/// The most of a text that is added later.
-const MAX_ADDED: usize = 32 << 10;
-
-/// Why nothing could be added to a message.
-#[derive(Debug, thiserror::Error)]
-pub enum HandoverError {
-    /// Whoever asks filed nothing under that id.
-    #[error("find what you filed as `{}`", shown::text(.0))]
-    Unknown(String),
-    /// The beginning of an id that fits several.
-    #[error("tell which one you mean: {}", .0.join(", "))]
-    Several(Vec<String>),
-    /// The message is no longer where it was filed.
-    #[error("find {0} in the inbox that it was filed in")]
-    Gone(String),
-    /// The inbox.
-    #[error(transparent)]
-    Mail(#[from] MailError),
-}
-
-/// A message that was sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
-    /// Its id.
-    pub id: String,
-    /// To whom.
-    pub to: String,
-    /// The inbox that it lies in.
-    pub inbox: PathBuf,
-}
-
-/// What an asker sent under an id or the beginning of one.
-///
-/// # Errors
-/// Where that names none or several.
-pub fn sent(asker: &Asker, state: &Path, id: &str) -> Result<Sent, HandoverError> {
-    let unknown = || HandoverError::Unknown(id.to_owned());
-    let log = sent_log(asker, state);
-    let (data, _) = disk::read_start(&log, 16 << 20).map_err(|_| unknown())?;
-    let mut found: Vec<Sent> = Vec::new();
-    for line in data.split(|byte| *byte == b'\n') {
-        let Ok(record) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
-        let text = |key: &str| record.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
-        let sent = Sent { id: text("id"), to: text("to"), inbox: PathBuf::from(text("inbox")) };
-        let fits = !id.is_empty() && (sent.id.starts_with(id) || letter::key(&sent.id).is_some_and(|key| key.starts_with(id)));
-        if fits && !found.iter().any(|other| other.id == sent.id) {
-            found.push(sent);
-        }
-    }
-    match found.len() {
-        0 => Err(unknown()),
-        1 => found.pop().ok_or_else(unknown),
-        _ => Err(HandoverError::Several(found.into_iter().map(|sent| sent.id).collect())),
-    }
-}
-
-/// Adds what only the sender knows to a message, through the inbox's log. The same text again adds
-/// nothing.
-///
-/// # Errors
-/// Where the message is gone or the log can't be written.
-pub fn hand_over(sent: &Sent, asker: &Asker, text: &str, at: Timestamp) -> Result<(), HandoverError> {
-    let gone = || HandoverError::Gone(sent.id.clone());
-    let place = sent.inbox.parent().and_then(Path::parent).and_then(Path::parent).ok_or_else(gone)?;
-    let mailbox = Mailbox::of(place);
-    let key = letter::key(&sent.id).ok_or_else(gone)?;
-    let held = || Ok::<bool, MailError>(mailbox.held()?.iter().any(|name| name.ends_with(&format!(".{key}.md"))));
-    if mailbox.dir() != sent.inbox || (mailbox.find(key)?.is_none() && !held()?) {
-        return Err(gone());
-    }
-    let (text, _) = mask::mask(text.get(..cut_at(text, MAX_ADDED)).unwrap_or_default());
-    let (records, _) = mailbox.records()?;
-    let known = inbox::fold(&records).remove(key).unwrap_or_default().added;
-    if known.iter().any(|added| added.by == asker.name() && added.text == text) {
-        return Ok(());
-    }
-    let mut record = inbox::record(at, key, "added", asker.name());
-    record["text"] = text.into();
-    Ok(mailbox.log(&record)?)
 }

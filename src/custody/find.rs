@@ -9,6 +9,7 @@ use super::asker::Asker;
 use super::judge::{self, ActFacts, Facts, OwnerFile, Station, WallHit};
 use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
+use super::worktree;
 use crate::sys::disk::{self, Kind};
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
@@ -90,6 +91,7 @@ struct Look<'a> {
     body_id: Option<(u64, u64)>,
     surroundings: &'a Surroundings,
     home: PathBuf,
+    registry: PathBuf,
     user_home: PathBuf,
     state: PathBuf,
     known: BTreeMap<PathBuf, Option<Station>>,
@@ -99,12 +101,15 @@ impl<'a> Look<'a> {
     fn new(asker: &'a Asker, surroundings: &'a Surroundings) -> Self {
         let real = |path: &Path| real::real(path, true).path;
         let body = asker.body.as_deref();
+        let home = real(&surroundings.home);
+        let user_home = if surroundings.user_home == surroundings.home { home.clone() } else { real(&surroundings.user_home) };
         Self {
             asker,
             body_id: body.and_then(|body| disk::look_through(body).ok().flatten()).map(|meta| meta.id),
             surroundings,
-            home: real(&surroundings.home),
-            user_home: real(&surroundings.user_home),
+            registry: real(&home.join(dotdirs::IDENTITY)),
+            home,
+            user_home,
             state: real(&surroundings.state),
             known: BTreeMap::new(),
         }
@@ -163,7 +168,9 @@ impl<'a> Look<'a> {
             return None;
         }
         let identity = agent.map(|agent| agent.map_or_else(|error| error.path, |card| card.path));
-        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity })
+        let others = matches!(&owner, Some(Ok(owner)) if self.asker.agent.as_ref() != Some(&owner.owner.value));
+        let copy = others && !home && worktree::is_copy(dir);
+        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity, copy })
     }
 
     /// Compared by the directory itself where the names differ: a disk that folds case has many
@@ -176,6 +183,7 @@ impl<'a> Look<'a> {
     fn grounds(&self, folds: bool) -> Grounds<'_> {
         Grounds {
             home: &self.home,
+            registry: &self.registry,
             user_home: &self.user_home,
             state: &self.state,
             globs: &self.surroundings.wall,

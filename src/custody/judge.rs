@@ -47,6 +47,8 @@ pub struct Station {
     pub owner: Option<(PathBuf, OwnerFile)>,
     /// Its identity file.
     pub identity: Option<PathBuf>,
+    /// Whether it is the copy that a separate worktree has of an owned directory.
+    pub copy: bool,
 }
 
 /// Something walled off that an act would hit.
@@ -163,6 +165,8 @@ fn climb(up: &[Station], real: &Path, asker: &Asker) -> Said {
                     (Verdict::Allow, Why::Yours)
                 } else if let Some(why) = nobodys(&station.dir, real, commons) {
                     (Verdict::Allow, why)
+                } else if station.copy {
+                    (Verdict::Allow, Why::Worktree)
                 } else {
                     (Verdict::Refuse, Why::Owned)
                 };
@@ -258,7 +262,7 @@ mod tests {
             commons: commons.iter().map(|glob| (*glob).to_owned()).collect(),
             note: None,
         };
-        Station { dir: dir.into(), home: false, owner: Some((Path::new(dir).join(".loci/owner.md"), file)), identity: None }
+        Station { dir: dir.into(), home: false, owner: Some((Path::new(dir).join(".loci/owner.md"), file)), identity: None, copy: false }
     }
 
     fn on(kind: ActKind, path: &str, up: Vec<Station>) -> ActFacts {
@@ -277,8 +281,8 @@ mod tests {
 
     #[test]
     fn the_nearest_station_that_knows_decides() {
-        let home = Station { dir: "/r/b/alice".into(), home: true, owner: None, identity: None };
-        let other = Station { dir: "/r/c".into(), home: false, owner: None, identity: Some("/r/c/.loci/agent.md".into()) };
+        let home = Station { dir: "/r/b/alice".into(), home: true, owner: None, identity: None, copy: false };
+        let other = Station { dir: "/r/c".into(), home: false, owner: None, identity: Some("/r/c/.loci/agent.md".into()), copy: false };
         let outer = || owned("/r", "bob", None, &[]);
         assert_eq!(verdict(on(ActKind::Write, "/r/b/alice/x", vec![home, outer()]), &alice()), (Verdict::Allow, "home"));
         assert_eq!(verdict(on(ActKind::Write, "/r/c/x", vec![other, outer()]), &alice()), (Verdict::Refuse, "owned"));
@@ -289,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_strictest_of_several_acts_counts() {
-        let acts = vec![
+        let acts = [
             on(ActKind::Write, "/x", vec![]),
             on(ActKind::Run, "/", vec![]),
             on(ActKind::Write, "/r/x", vec![owned("/r", "bob", None, &[])]),
@@ -300,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_wall_comes_before_home() {
-        let home = Station { dir: "/alice".into(), home: true, owner: None, identity: None };
+        let home = Station { dir: "/alice".into(), home: true, owner: None, identity: None, copy: false };
         let mut facts = on(ActKind::Write, "/alice/.loci/agent.md", vec![home]);
         facts.wall = Some(WallHit { path: "/alice/.loci/agent.md".into(), what: Walled::Identity, decided_by: None });
         let ruling = judge(&Facts { acts: vec![facts] }, &alice());
@@ -367,7 +371,7 @@ mod tests {
         fn home_is_always_yours(up in stations(), at in 0_usize..9) {
             let mut more = up;
             let at = at.min(more.len());
-            more.insert(at, Station { dir: "/alice".into(), home: true, owner: None, identity: None });
+            more.insert(at, Station { dir: "/alice".into(), home: true, owner: None, identity: None, copy: false });
             let nearer_owner = more.iter().take(at).any(|station| station.owner.is_some());
             let (verdict, why) = verdict(on(ActKind::Write, PATH, more), &alice());
             prop_assert_eq!(verdict == Verdict::Refuse, nearer_owner);

@@ -5,9 +5,15 @@
 //! `mcp__files__write_file` are one row. A tool nobody knows is looked at when its name says that
 //! it writes.
 
+mod table;
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use table::{Does, FILE_KEYS, MORE_KEYS, TABLE, is_shell, name_words, plain_key, plain_name};
 
 use crate::custody::act::{Act, ActKind};
 use crate::custody::delegation::Change;
@@ -105,187 +111,6 @@ pub fn shell_acts(call: &ShellCall) -> Vec<Act> {
     acts
 }
 
-/// What a row of the table says.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Does {
-    Write,
-    Patch,
-    Shell,
-    Program,
-    Read,
-    /// Known, and touches no files of the tree.
-    Nothing,
-}
-
-/// Names without case and separators.
-const TABLE: &[(Does, &[&str])] = &[
-    (
-        Does::Write,
-        &[
-            "write",
-            "writefile",
-            "writetofile",
-            "filewrite",
-            "create",
-            "createfile",
-            "createnewfile",
-            "savefile",
-            "overwritefile",
-            "appendfile",
-            "appendtofile",
-            "edit",
-            "editfile",
-            "fileedit",
-            "multiedit",
-            "replace",
-            "replaceinfile",
-            "strreplace",
-            "strreplaceeditor",
-            "strreplacebasededittool",
-            "searchreplace",
-            "searchandreplace",
-            "editor",
-            "insert",
-            "insertcontent",
-            "updatefile",
-            "notebookedit",
-            "editnotebook",
-            "deletefile",
-            "removefile",
-            "movefile",
-            "renamefile",
-            "copyfile",
-            "createdirectory",
-            "makedirectory",
-            "mkdir",
-        ],
-    ),
-    (Does::Patch, &["applypatch", "patch", "applydiff"]),
-    (
-        Does::Shell,
-        &[
-            "bash",
-            "monitor",
-            "shell",
-            "shellcommand",
-            "localshell",
-            "runshellcommand",
-            "terminal",
-            "runinterminal",
-            "runterminalcmd",
-            "runterminalcommand",
-            "runcommand",
-            "runcommands",
-            "executecommand",
-            "execcommand",
-            "exec",
-            "containerexec",
-            "unifiedexec",
-            "writestdin",
-            "writebash",
-            "powershell",
-        ],
-    ),
-    (Does::Program, &["executecode", "runcode", "python", "codeinterpreter", "jupyter"]),
-    (
-        Does::Read,
-        &[
-            "read",
-            "readfile",
-            "readfiles",
-            "readmanyfiles",
-            "view",
-            "viewimage",
-            "viewfile",
-            "cat",
-            "ls",
-            "list",
-            "listdir",
-            "listdirectory",
-            "listfiles",
-            "glob",
-            "grep",
-            "greptool",
-            "search",
-            "searchfiles",
-            "searchfilecontent",
-            "codesearch",
-            "notebookread",
-            "lsp",
-            "readimage",
-            "readmediafile",
-            "readtextfile",
-            "readmultiplefiles",
-            "getfileinfo",
-            "directorytree",
-        ],
-    ),
-    (
-        Does::Nothing,
-        &[
-            "todowrite",
-            "todoread",
-            "writetodos",
-            "updateplan",
-            "updatetopic",
-            "savememory",
-            "task",
-            "taskcreate",
-            "taskupdate",
-            "agent",
-            "spawnagent",
-            "invokeagent",
-            "websearch",
-            "webfetch",
-            "skill",
-            "toolsearch",
-            "createissue",
-            "updateissue",
-            "createpullrequest",
-        ],
-    ),
-];
-
-/// Keys that name the file of a file tool, without case and separators.
-const FILE_KEYS: &[&str] = &[
-    "filepath",
-    "path",
-    "notebookpath",
-    "filename",
-    "file",
-    "targetfile",
-    "absolutepath",
-    "relativepath",
-    "uri",
-    "fileuri",
-    "source",
-    "destination",
-    "oldpath",
-    "newpath",
-    "paths",
-    "files",
-    "directory",
-];
-
-/// Further keys that may name a path in the arguments of a tool nobody knows.
-const MORE_KEYS: &[&str] = &[
-    "target",
-    "dest",
-    "dst",
-    "src",
-    "to",
-    "from",
-    "output",
-    "outputpath",
-    "outputfile",
-    "outfile",
-    "dir",
-    "folder",
-    "location",
-    "pathname",
-    "root",
-];
-
 /// Reads a call. `cwd` is the directory that the payload names, `home` what `~` stands for, `words`
 /// the words of [`WRITE_WORDS`] or what the settings put in their place.
 #[must_use]
@@ -301,17 +126,6 @@ pub fn read_call<S: AsRef<str>>(name: &str, input: &Value, cwd: &Path, home: Opt
         Some(Does::Nothing) => nothing(),
         None => call.unknown(name, words),
     }
-}
-
-/// The last part of a name behind the prefixes of tool servers, without case and separators.
-fn plain_name(name: &str) -> String {
-    let last = name.rsplit("__").next().unwrap_or(name);
-    let last = last.rsplit(['.', '/', ':']).next().unwrap_or(last);
-    last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-fn plain_key(key: &str) -> String {
-    key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 fn nothing() -> Intent {
@@ -525,29 +339,6 @@ fn listed(text: &str) -> Vec<Command> {
     vec![Command::Text(text.to_owned())]
 }
 
-fn is_shell(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    matches!(name, "sh" | "bash" | "dash" | "zsh" | "ksh")
-}
-
-/// The words of a name: `mcp__fs__moveFile` is `mcp`, `fs`, `move`, `file`.
-fn name_words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut before_lower = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() {
-            words.push(String::new());
-        } else if words.is_empty() || (c.is_ascii_uppercase() && before_lower) {
-            words.push(c.to_ascii_lowercase().to_string());
-        } else if let Some(word) = words.last_mut() {
-            word.push(c.to_ascii_lowercase());
-        }
-        before_lower = c.is_ascii_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 fn text_of<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| value.get(key)?.as_str())
 }
@@ -586,155 +377,4 @@ fn percent_decoded(text: &str) -> String {
         rest = after.get(if code.is_some() { 2 } else { 0 }..).unwrap_or_default();
     }
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn read(name: &str, input: Value) -> Intent {
-        read_call(name, &input, Path::new("/w"), Some(Path::new("/home/u")), WRITE_WORDS)
-    }
-
-    /// Kinds and paths of the acts.
-    fn acts(name: &str, input: Value) -> Vec<(ActKind, String)> {
-        read(name, input).acts.into_iter().map(|act| (act.kind, act.path.to_str().unwrap().to_owned())).collect()
-    }
-
-    fn one(kind: ActKind, path: &str) -> Vec<(ActKind, String)> {
-        vec![(kind, path.to_owned())]
-    }
-
-    /// One call of each write tool of each harness, as recorded: name, input, path.
-    #[test]
-    fn write_tools_of_every_harness() {
-        for (name, input, path) in [
-            ("Write", json!({ "file_path": "/p/a", "content": "x" }), "/p/a"),
-            ("Edit", json!({ "file_path": "/p/a", "old_string": "x", "new_string": "/etc/passwd" }), "/p/a"),
-            ("NotebookEdit", json!({ "notebook_path": "/p/n.ipynb", "cell_id": "c", "new_source": "../x" }), "/p/n.ipynb"),
-            ("write_file", json!({ "file_path": "rel/a", "content": "x" }), "/w/rel/a"),
-            ("replace", json!({ "file_path": "/p/a", "instruction": "see /etc/x", "old_string": "a", "new_string": "b" }), "/p/a"),
-            ("notebook_edit", json!({ "notebook_path": "/p/n.ipynb" }), "/p/n.ipynb"),
-            ("create", json!({ "path": "/p/a", "file_text": "x" }), "/p/a"),
-            ("edit", json!({ "path": "/p/a", "old_str": "x", "new_str": "y" }), "/p/a"),
-            ("edit", json!({ "filePath": "b", "oldString": "x", "newString": "y" }), "/w/b"),
-            ("write", json!({ "filePath": "~/b", "content": "x" }), "/home/u/b"),
-            ("edit", json!({ "path": "b", "edits": [{ "oldText": "x", "newText": "y" }] }), "/w/b"),
-            ("patch", json!({ "mode": "replace", "path": "b", "old_string": "x", "new_string": "y" }), "/w/b"),
-            ("editor", json!({ "path": "/p/a", "new_text": "x" }), "/p/a"),
-            ("str_replace_based_edit_tool", json!({ "command": "str_replace", "path": "/p/a", "old_str": "x" }), "/p/a"),
-            ("mcp__files__write_file", json!({ "path": "file:///p/a%20b", "content": "x" }), "/p/a b"),
-        ] {
-            let intent = read(name, input.clone());
-            assert_eq!(acts(name, input), one(ActKind::Write, path), "{name}");
-            assert!(intent.class.writes() && intent.acts[0].follow, "{name}");
-        }
-    }
-
-    #[test]
-    fn reading_tools_only_read() {
-        for (name, input) in [
-            ("Read", json!({ "file_path": "/p/a" })),
-            ("read_file", json!({ "absolute_path": "/p/a" })),
-            ("read_files", json!({ "files": [{ "path": "/p/a" }] })),
-            ("Glob", json!({ "path": "/p", "pattern": "**" })),
-            ("str_replace_based_edit_tool", json!({ "command": "view", "path": "/p/a" })),
-            ("view_image", json!({ "path": "/p/a" })),
-        ] {
-            assert!(acts(name, input).iter().all(|(kind, _)| *kind == ActKind::Read), "{name}");
-        }
-        for name in ["TodoWrite", "todowrite", "Task", "spawn_agent", "WebFetch", "Something"] {
-            let intent = read(name, json!({ "path": "/p/a", "todos": ["edit /p/a"], "url": "https://x/y" }));
-            assert_eq!((intent.acts.len(), intent.class), (0, Class::Unknown), "{name}");
-        }
-    }
-
-    #[test]
-    fn patches() {
-        let text = "*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n+x\n*** Delete File: d\n*** End Patch";
-        let wanted: Vec<(ActKind, String)> =
-            [(ActKind::Create, "/w/a"), (ActKind::Rename, "/w/b"), (ActKind::Write, "/w/c"), (ActKind::Remove, "/w/d")]
-                .map(|(kind, path)| (kind, path.to_owned()))
-                .to_vec();
-        for input in [
-            json!({ "input": text }),
-            json!({ "command": text }),
-            json!({ "patchText": text }),
-            json!(text),
-            json!({ "command": ["apply_patch", text] }),
-        ] {
-            assert_eq!(acts("apply_patch", input.clone()), wanted, "{input}");
-        }
-        assert_eq!(acts("shell", json!({ "command": ["apply_patch", text] })), wanted);
-        assert_eq!(acts("patch", json!({ "mode": "patch", "patch": text })), wanted);
-        assert_eq!(
-            acts("apply_patch", json!({ "patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "workdir": "sub" })),
-            one(ActKind::Write, "/w/sub/x")
-        );
-        // A command that begins with it is applied by the harness itself.
-        let heredoc = acts("Bash", json!({ "command": format!("apply_patch <<'EOF'\n{text}\nEOF") }));
-        assert_eq!(heredoc[..4], wanted[..]);
-        assert_eq!(acts("apply_patch", json!({ "input": "nothing" })), one(ActKind::Run, "/w"));
-    }
-
-    #[test]
-    fn shells_cannot_be_known_here() {
-        for (name, input, text, cwd) in [
-            ("Bash", json!({ "command": "rm x" }), "rm x", "/w"),
-            ("run_shell_command", json!({ "command": "rm x", "dir_path": "sub" }), "rm x", "/w/sub"),
-            ("run_commands", json!({ "commands": ["a", "b"] }), "a\nb", "/w"),
-            ("run_commands", json!({ "commands": "[\"a\",\"b\"]" }), "a\nb", "/w"),
-            ("shell", json!({ "command": ["bash", "-lc", "rm x"], "workdir": "/o" }), "rm x", "/o"),
-            ("shell", json!({ "command": ["rm", "x"] }), "rm x", "/w"),
-            ("execute_code", json!({ "code": "open('x','w')" }), "open('x','w')", "/w"),
-            ("exec_command", json!({ "cmd": "ls" }), "ls", "/w"),
-        ] {
-            let intent = read(name, input);
-            assert_eq!(intent.acts, [act(ActKind::Run, cwd.into())], "{name}");
-            assert_eq!(intent.change, Change::Command(text.to_owned()));
-            assert!(matches!(intent.class, Class::Shell(_)) && !intent.class.writes());
-        }
-    }
-
-    #[test]
-    fn tools_nobody_knows_are_looked_at_when_their_name_says_write() {
-        use ActKind::{Remove, Rename, Write};
-        assert_eq!(acts("mcp__x__deleteThing", json!({ "path": "a" })), one(Remove, "/w/a"));
-        assert_eq!(
-            acts("mcp__fs__move_it", json!({ "source": "a/b", "destination": "c/d" })),
-            [(Rename, "/w/a/b".to_owned()), (Rename, "/w/c/d".to_owned())]
-        );
-        assert_eq!(acts("mcp__fs__copy_it", json!({ "source": "a/b", "destination": "c/d" })), one(Write, "/w/c/d"));
-        assert_eq!(
-            acts("save_diagram", json!({ "where": { "out": ["x/y.svg"] }, "title": "a b/c", "url": "https://e/x" })),
-            one(Write, "/w/x/y.svg")
-        );
-        assert_eq!(acts("saveable", json!({ "path": "a" })), []);
-        assert_eq!(acts("describe", json!({ "path": "a" })), []);
-        let words = ["scribble"];
-        assert_eq!(read_call("mcp__x__scribble", &json!({ "path": "a" }), Path::new("/w"), None, &words).acts.len(), 1);
-    }
-
-    #[test]
-    fn changes_are_captured() {
-        let path = PathBuf::from("/w/a");
-        let change = |input: Value| read("edit", input).change;
-        let edits = |all| Change::Edits { path: path.clone(), edits: vec![("x".to_owned(), "y".to_owned(), all)] };
-        assert_eq!(change(json!({ "path": "a", "old_string": "x", "new_string": "y" })), edits(false));
-        assert_eq!(change(json!({ "path": "a", "edits": [{ "oldText": "x", "newText": "y", "replaceAll": true }] })), edits(true));
-        assert_eq!(change(json!({ "path": "a", "content": "x" })), Change::Content { path, bytes: b"x".to_vec() });
-        assert!(matches!(change(json!({ "path": "a", "insert_line": 3, "new_str": "y" })), Change::Input(_)));
-    }
-
-    #[test]
-    fn arguments_without_end_are_bounded() {
-        let mut deep = json!({ "path": "/p/a" });
-        for _ in 0..64 {
-            deep = json!({ "x": deep });
-        }
-        assert_eq!(acts("write", deep), []);
-        let many: Vec<Value> = (0..10_000).map(|at| json!({ "path": format!("/p/{at}") })).collect();
-        assert_eq!(acts("write", json!({ "files": many })).len(), MAX_ACTS);
-    }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -259,6 +259,22 @@ pub fn read_start(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
     Ok((data, more))
 }
 
+/// Reads the last `max` bytes of a regular file; `true` says that there is more before them.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_end(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
+    let end = open_regular(path).and_then(|(mut file, len)| {
+        let skipped = len.saturating_sub(max);
+        file.seek(io::SeekFrom::Start(skipped))?;
+        let mut data = Vec::new();
+        // What is appended meanwhile is the next reader's.
+        file.take(max).read_to_end(&mut data)?;
+        Ok((data, skipped > 0))
+    });
+    tell("read", path, end)
+}
+
 /// The entries of a directory, sorted bytewise by name.
 ///
 /// # Errors
@@ -318,37 +334,83 @@ pub fn make_dirs(path: &Path) -> Outcome {
     }
 }
 
-fn write_and_sync(path: &Path, data: &[u8], mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-    file.write_all(data)?;
-    file.sync_all()
-}
-
-/// Writes a file that must not be there yet, and syncs it.
-///
-/// # Errors
-/// Where something is there, or the write fails; then nothing is left behind.
-pub fn write_new(path: &Path, data: &[u8], mode: u32) -> Outcome {
-    let mut made = false;
-    let result = step("write", path, || {
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-        made = true;
-        file.write_all(data)?;
-        file.sync_all()
-    });
-    if result.is_err() && made {
-        let _ = fs::remove_file(path);
-    }
-    tell("write", path, result)
-}
-
-/// Prefix of the temporary files that [`replace`] makes beside its target.
+/// Prefix of the temporary files that are made beside their targets.
 pub const TEMP_PREFIX: &str = ".loci-tmp-";
 
 fn temp_beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Atomic::Relaxed);
-    path.with_file_name(format!("{TEMP_PREFIX}{}-{count}", std::process::id()))
+    loop {
+        let count = COUNT.fetch_add(1, Atomic::Relaxed);
+        let temp = path.with_file_name(format!("{TEMP_PREFIX}{}-{count}", std::process::id()));
+        // What is written may itself be somebody's temporary file.
+        if temp != path {
+            return temp;
+        }
+    }
+}
+
+/// Writes and syncs a temporary file beside `path`. `mode` as it is given counts exactly; without
+/// one a new file gets what the umask leaves of `0o666`.
+fn write_temp(path: &Path, data: &[u8], mode: Option<u32>) -> io::Result<PathBuf> {
+    let temp = temp_beside(path);
+    let written = step("write", &temp, || {
+        match fs::remove_file(&temp) {
+            Err(error) if !is_absent(&error) => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o666)).open(&temp)?;
+        file.write_all(data)?;
+        if let Some(mode) = mode {
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        file.sync_all()
+    });
+    match written {
+        Ok(()) => Ok(temp),
+        Err(error) => {
+            let _ = fs::remove_file(&temp);
+            Err(error)
+        }
+    }
+}
+
+fn land(temp: &Path, rename: io::Result<()>) -> io::Result<()> {
+    if rename.is_err() {
+        let _ = fs::remove_file(temp);
+    }
+    rename
+}
+
+/// Writes a file that must not be there yet, and syncs it: it appears whole or not at all.
+/// `mode` counts exactly.
+///
+/// # Errors
+/// Where something is there, or the write fails; then nothing is left behind.
+pub fn write_new(path: &Path, data: &[u8], mode: u32) -> Outcome {
+    let result = match present(fs::symlink_metadata(path)) {
+        Ok(None) => write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || noreplace(&temp, path)))),
+        Ok(Some(_)) => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(error) => Err(error),
+    };
+    tell("write", path, result)?;
+    sync_parent(path)
+}
+
+/// Writes and syncs a file in a directory that nobody reads yet: one that is built aside and renamed
+/// as a whole. Without a `mode` it gets what the umask leaves of `0o666`.
+///
+/// # Errors
+/// Where something is there, or the write fails; whoever builds removes what was begun.
+pub fn write_aside(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
+    let result = step("write", path, || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode.unwrap_or(0o666)).open(path)?;
+        file.write_all(data)?;
+        if let Some(mode) = mode {
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        file.sync_all()
+    });
+    tell("write", path, result)
 }
 
 /// Replaces a file in one step: temporary file beside it, sync, rename, sync of the directory.
@@ -362,21 +424,30 @@ pub fn replace(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
         Some(mode) => mode,
         None => look(path)?.filter(|meta| meta.kind == Kind::File).map_or(0o644, |meta| meta.mode),
     };
-    let temp = temp_beside(path);
-    let written = step("write", &temp, || {
-        match fs::remove_file(&temp) {
-            Err(error) if !is_absent(&error) => return Err(error),
-            _ => {}
-        }
-        write_and_sync(&temp, data, mode)?;
-        fs::set_permissions(&temp, fs::Permissions::from_mode(mode))
-    });
-    let renamed = written.and_then(|()| step("rename", path, || fs::rename(&temp, path)));
-    if renamed.is_err() {
-        let _ = fs::remove_file(&temp);
-    }
+    let renamed = write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || fs::rename(&temp, path))));
     tell("write", path, renamed)?;
     sync_parent(path)
+}
+
+/// Removes the temporary files in a directory whose makers are gone; says how many. A directory
+/// that is not there has none.
+///
+/// # Errors
+/// Where it can't be listed, or one can't be removed.
+pub fn sweep_temps(dir: &Path) -> Outcome<usize> {
+    let mut swept = 0;
+    if look_through(dir)?.is_none_or(|meta| meta.kind != Kind::Dir) {
+        return Ok(0);
+    }
+    for entry in list(dir)? {
+        let maker = entry.name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX)?.split('-').next()?.parse::<i32>().ok());
+        let gone = |pid| nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None) == Err(nix::errno::Errno::ESRCH);
+        if entry.kind == Kind::File && maker.is_some_and(|pid| pid > 0 && gone(pid)) {
+            remove_file(&dir.join(entry.name))?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
 }
 
 /// Appends one record with one `write`, under a lock on the file, and syncs it. A torn last line
@@ -450,6 +521,78 @@ fn noreplace_by_look(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+/// Exchanges what stands at two paths of one file system, in one step where the kernel can.
+///
+/// # Errors
+/// Where one of them is not there, or the kernel refuses.
+pub fn exchange(path: &Path, with: &Path) -> Outcome {
+    tell("exchange", path, step("exchange", path, || swap(path, with)))
+}
+
+#[cfg(target_os = "linux")]
+fn swap(path: &Path, with: &Path) -> io::Result<()> {
+    use nix::errno::Errno;
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    match renameat2(AT_FDCWD, path, AT_FDCWD, with, RenameFlags::RENAME_EXCHANGE) {
+        Err(Errno::EINVAL | Errno::ENOSYS) => swap_by_renames(path, with),
+        other => other.map_err(io::Error::from),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn swap(path: &Path, with: &Path) -> io::Result<()> {
+    swap_by_renames(path, with)
+}
+
+/// Where the first of two things is put while they change places: a name that recovery can compute.
+fn aside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".loci-swap-");
+    name.push(path.file_name().unwrap_or_default());
+    path.with_file_name(name)
+}
+
+fn swap_by_renames(path: &Path, with: &Path) -> io::Result<()> {
+    let aside = aside(path);
+    noreplace(path, &aside)?;
+    let put = |from: &Path, to: &Path| noreplace(from, to);
+    if let Err(error) = put(with, path) {
+        put(&aside, path)?;
+        return Err(error);
+    }
+    if let Err(error) = put(&aside, with) {
+        put(path, with)?;
+        put(&aside, path)?;
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Where an exchange without the kernel's help was cut off in the middle: puts things back to
+/// before or after it. Says whether there was something to mend.
+///
+/// # Errors
+/// Where a rename fails.
+pub fn mend_exchange(path: &Path, with: &Path) -> Outcome<bool> {
+    let aside = aside(path);
+    if look(&aside)?.is_none() {
+        return Ok(false);
+    }
+    let to = if look(path)?.is_none() { path } else { with };
+    rename_noreplace(&aside, to).map(|()| true)
+}
+
+/// Where a rename that had to go by hard link was cut off between its two halves: takes the first
+/// half back. Says whether there was something to mend.
+///
+/// # Errors
+/// Where the disk can't be looked at, or the second name can't be removed.
+pub fn mend_rename(from: &Path, to: &Path) -> Outcome<bool> {
+    match (look(from)?, look(to)?) {
+        (Some(one), Some(two)) if one.kind == Kind::File && one.id == two.id => remove_file(to).map(|()| true),
+        _ => Ok(false),
+    }
+}
+
 /// Removes a file or a link (never what it points to).
 ///
 /// # Errors
@@ -507,11 +650,83 @@ pub fn sync_dir(path: &Path) -> Outcome {
     tell("sync", path, step("fsync", path, || File::open(path)?.sync_all()))
 }
 
-fn sync_parent(path: &Path) -> Outcome {
+/// Syncs the directory that holds `path`.
+///
+/// # Errors
+/// As [`sync_dir`].
+pub fn sync_parent(path: &Path) -> Outcome {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => sync_dir(parent),
         _ => Ok(()),
     }
+}
+
+/// Brings everything written to the file system of `path` to the disk: for many small files, where
+/// one sync for each would cost more than the copy.
+///
+/// # Errors
+/// Where it can't be opened or synced.
+pub fn sync_file_system(path: &Path) -> Outcome {
+    tell(
+        "sync",
+        path,
+        step("fsync", path, || {
+            let dir = File::open(path)?;
+            #[cfg(target_os = "linux")]
+            nix::unistd::syncfs(&dir)?;
+            #[cfg(not(target_os = "linux"))]
+            {
+                nix::unistd::sync();
+                dir.sync_all()?;
+            }
+            drop(dir);
+            Ok(())
+        }),
+    )
+}
+
+fn open_unfollowed(path: &Path) -> io::Result<File> {
+    let flags = nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY | nix::libc::O_NOFOLLOW;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
+}
+
+/// Hands the content of a regular file to `take`, piece by piece; a link is not followed. Returns
+/// its length.
+///
+/// # Errors
+/// Where it is not there, not a regular file, or can't be read.
+pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Outcome<u64> {
+    let mut len = 0_u64;
+    let read = open_unfollowed(path).and_then(|mut file| {
+        loop {
+            let count = match file.read(buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            len += count as u64;
+            take(buffer.get(..count).unwrap_or_default());
+        }
+    });
+    tell("read", path, read).map(|()| len)
+}
+
+/// Copies a regular file to a name that is free, with its permission bits; a link is not followed.
+/// Not synced: see [`sync_file_system`].
+///
+/// # Errors
+/// Where it can't be read, something is there already, or the write fails.
+pub fn copy_file(from: &Path, to: &Path) -> Outcome {
+    let mut source = tell("read", from, open_unfollowed(from))?;
+    let copied = step("copy", to, || {
+        let mode = source.metadata()?.mode() & 0o7777;
+        let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+        io::copy(&mut source, &mut target)?;
+        target.set_permissions(fs::Permissions::from_mode(mode))
+    });
+    tell("copy to", to, copied)
 }
 
 #[cfg(test)]
@@ -542,6 +757,45 @@ mod tests {
         assert_eq!(error.source.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(noreplace_by_look(&dir.join("a"), &dir.join("b")).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(dir.join("b")).unwrap(), b"b");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn an_exchange_without_the_kernel_can_be_mended_anywhere() {
+        let dir = scratch("swap");
+        let (a, b) = (dir.join("a"), dir.join("b"));
+        let read = |path: &Path| fs::read_to_string(path).unwrap();
+        fs::write(&a, "1").unwrap();
+        fs::write(&b, "2").unwrap();
+        exchange(&a, &b).unwrap();
+        assert_eq!((read(&a), read(&b)), ("2".into(), "1".into()));
+        swap_by_renames(&a, &b).unwrap();
+        assert_eq!((read(&a), read(&b)), ("1".into(), "2".into()));
+        assert!(!mend_exchange(&a, &b).unwrap());
+        // Cut off after the first rename: taken back.
+        fs::rename(&a, aside(&a)).unwrap();
+        assert!(mend_exchange(&a, &b).unwrap());
+        assert_eq!((read(&a), read(&b)), ("1".into(), "2".into()));
+        // Cut off after the second: finished.
+        fs::rename(&a, aside(&a)).unwrap();
+        fs::rename(&b, &a).unwrap();
+        assert!(mend_exchange(&a, &b).unwrap());
+        assert_eq!((read(&a), read(&b)), ("2".into(), "1".into()));
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn temporary_files_of_the_dead_are_swept_those_of_the_living_stay() {
+        let dir = scratch("sweep");
+        let mine = dir.join(format!("{TEMP_PREFIX}{}-7", std::process::id()));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let theirs = dir.join(format!("{TEMP_PREFIX}{}-7", child.id()));
+        child.wait().unwrap();
+        for path in [&mine, &theirs, &dir.join(".loci-tmp-notes")] {
+            fs::write(path, "").unwrap();
+        }
+        assert_eq!(sweep_temps(&dir).unwrap(), 1);
+        assert!(mine.exists() && !theirs.exists() && dir.join(".loci-tmp-notes").exists());
         fs::remove_dir_all(dir).unwrap();
     }
 

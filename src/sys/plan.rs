@@ -1,7 +1,8 @@
 //! One kind of plan for every verb that changes files, and for every `--dry-run`.
 //!
 //! A plan is a value: it can be shown, checked, inverted and performed. It is checked in full before
-//! its first step; where a step fails, the ones before it are taken back.
+//! its first step; where a step fails, the ones before it are taken back. What has several steps and
+//! has to survive a kill between two of them goes through [`super::journal`].
 
 use std::path::{Path, PathBuf};
 
@@ -17,29 +18,36 @@ pub enum Step {
     /// Makes a directory that is not there.
     MakeDir {
         /// Where.
+        #[serde(with = "super::wire::path")]
         path: PathBuf,
     },
     /// Removes a directory that is empty.
     RemoveDir {
         /// Which.
+        #[serde(with = "super::wire::path")]
         path: PathBuf,
     },
     /// Writes a file as a whole.
     Write {
         /// Which.
+        #[serde(with = "super::wire::path")]
         path: PathBuf,
         /// What will stand in it.
+        #[serde(with = "super::wire::bytes")]
         data: Vec<u8>,
         /// Permission bits; `None` keeps those of the file that is there, `0o644` for a new one.
         mode: Option<u32>,
         /// What has to stand in it before; `None`: nothing may be there.
+        #[serde(with = "super::wire::maybe_bytes")]
         was: Option<Vec<u8>>,
     },
     /// Removes a file.
     Remove {
         /// Which.
+        #[serde(with = "super::wire::path")]
         path: PathBuf,
         /// What has to stand in it.
+        #[serde(with = "super::wire::bytes")]
         was: Vec<u8>,
         /// Its permission bits, for the way back.
         mode: u32,
@@ -47,22 +55,41 @@ pub enum Step {
     /// Renames something to a name that is free.
     Rename {
         /// From.
+        #[serde(with = "super::wire::path")]
         from: PathBuf,
         /// To.
+        #[serde(with = "super::wire::path")]
         to: PathBuf,
     },
     /// Makes a link.
     Link {
         /// Where.
+        #[serde(with = "super::wire::path")]
         path: PathBuf,
         /// Its text.
+        #[serde(with = "super::wire::path")]
         target: PathBuf,
+    },
+    /// Exchanges what stands at two paths in one step.
+    Exchange {
+        /// One.
+        #[serde(with = "super::wire::path")]
+        path: PathBuf,
+        /// The other.
+        #[serde(with = "super::wire::path")]
+        with: PathBuf,
+        /// Inode of what stands at `path` before.
+        id: u64,
+        /// Inode of what stands at `with` before.
+        with_id: u64,
     },
     /// Removes a link that has this text.
     Unlink {
         /// Which.
+        #[serde(with = "super::wire::path")]
         path: PathBuf,
         /// Its text.
+        #[serde(with = "super::wire::path")]
         target: PathBuf,
     },
 }
@@ -116,6 +143,7 @@ impl Step {
             | Self::Remove { path, .. }
             | Self::Rename { from: path, .. }
             | Self::Link { path, .. }
+            | Self::Exchange { path, .. }
             | Self::Unlink { path, .. } => path,
         }
     }
@@ -131,6 +159,7 @@ impl Step {
             Self::Remove { .. } => "remove",
             Self::Rename { .. } => "rename",
             Self::Link { .. } => "link",
+            Self::Exchange { .. } => "exchange",
             Self::Unlink { .. } => "unlink",
         }
     }
@@ -147,6 +176,7 @@ impl Step {
             Self::Rename { from, to } => Self::Rename { from: to, to: from },
             Self::Link { path, target } => Self::Unlink { path, target },
             Self::Unlink { path, target } => Self::Link { path, target },
+            Self::Exchange { path, with, id, with_id } => Self::Exchange { path, with, id: with_id, with_id: id },
         }
     }
 
@@ -181,11 +211,25 @@ impl Step {
                 }
             }
             Self::Unlink { path, target } if !will_be(path) && !is_link_to(path, target) => Err(self.conflict("it is no longer that link")),
+            Self::Exchange { path, with, id, with_id } => {
+                for (path, id) in [(path, id), (with, with_id)] {
+                    if !will_be(path) && disk::look(path)?.is_none_or(|meta| meta.id.1 != *id) {
+                        return Err(PlanError::Conflict { what: self.verb(), path: path.clone(), why: "it was replaced in the meantime" });
+                    }
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
 
-    fn perform(&self) -> Result<(), PathError> {
+    /// Whether a step that failed has replaced its file nevertheless.
+    fn took_effect(&self) -> bool {
+        matches!(self, Self::Write { path, data, was: Some(was), .. }
+            if was != data && disk::read_if_there(path).is_ok_and(|now| now.as_ref() == Some(data)))
+    }
+
+    pub(super) fn perform(&self) -> Result<(), PathError> {
         match self {
             Self::MakeDir { path } => disk::make_dir(path),
             Self::RemoveDir { path } => disk::remove_dir(path),
@@ -194,11 +238,12 @@ impl Step {
             Self::Remove { path, .. } | Self::Unlink { path, .. } => disk::remove_file(path),
             Self::Rename { from, to } => disk::rename_noreplace(from, to),
             Self::Link { path, target } => disk::make_link(path, target),
+            Self::Exchange { path, with, .. } => disk::exchange(path, with),
         }
     }
 }
 
-fn is_link_to(path: &Path, target: &Path) -> bool {
+pub(super) fn is_link_to(path: &Path, target: &Path) -> bool {
     matches!(disk::look(path), Ok(Some(meta)) if meta.kind == Kind::Link) && disk::read_link(path).is_ok_and(|text| text == target)
 }
 
@@ -238,6 +283,7 @@ impl Plan {
                     going.retain(|one| one != path);
                     coming.push(path.clone());
                 }
+                Step::Exchange { .. } => {}
             }
         }
         Ok(())
@@ -249,8 +295,15 @@ impl Plan {
     /// As [`PlanError`] says; in all but [`PlanError::Torn`] the disk is as it was.
     pub fn apply(&self) -> Result<(), PlanError> {
         self.check()?;
+        self.perform()
+    }
+
+    /// Performs a plan that was checked.
+    pub(super) fn perform(&self) -> Result<(), PlanError> {
         for (done, step) in self.steps.iter().enumerate() {
             if let Err(failed) = step.perform() {
+                // One that failed at its very end (the sync of a directory) took effect all the same.
+                let done = done + usize::from(step.took_effect());
                 for (undone, back) in self.steps.iter().take(done).rev().map(Step::inverse).enumerate() {
                     if let Err(undo) = back.perform() {
                         return Err(PlanError::Torn { failed, total: done, left: done - undone, undo: Box::new(undo.into()) });

@@ -1,13 +1,8 @@
 //! Processes: who one is, and running one to its end within bounds.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 /// The identity of a process: a number alone is given to somebody else later.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -93,6 +88,15 @@ pub fn ancestors() -> Vec<String> {
     names
 }
 
+/// Looks for a program in the directories of a `PATH`, as a shell would. Relative directories in it
+/// are left out: what stands there depends on where one is.
+#[must_use]
+pub fn find_program(name: &str, path: &std::ffi::OsStr) -> Option<std::path::PathBuf> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let runs = |file: &Path| fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+    std::env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name)).find(|file| runs(file))
+}
+
 /// The file that this process runs from.
 ///
 /// # Errors
@@ -101,138 +105,68 @@ pub fn own_program() -> io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
 
-/// A program to be run to its end.
-#[derive(Debug, Clone)]
-pub struct Program<'a> {
-    /// The file or, without a slash, the name to look for in `PATH`.
-    pub file: &'a Path,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// Where it runs.
-    pub cwd: &'a Path,
-    /// Its whole environment; nothing is inherited.
-    pub env: BTreeMap<OsString, OsString>,
-    /// What it reads.
-    pub stdin: &'a [u8],
-    /// How long it may take; then its process group is killed.
-    pub limit: Duration,
-    /// How many bytes of each output are kept.
-    pub keep: usize,
+/// Does something after a while on a thread of its own, unless the process has ended by then. Where
+/// there is no room for a thread, it is not done.
+pub fn after(patience: std::time::Duration, act: impl FnOnce() + Send + 'static) {
+    let wait = move || {
+        std::thread::sleep(patience);
+        act();
+    };
+    // It only waits: the smallest stack will do until then, and for a few words after.
+    let _ = std::thread::Builder::new().stack_size(128 << 10).spawn(wait);
 }
 
-/// How a program ended.
-#[derive(Debug, Clone)]
-pub struct Finished {
-    /// Its exit code; `None` where a signal or the limit ended it.
+/// Ends the process at once, whatever its other threads do.
+pub fn end(code: u8) -> ! {
+    #[expect(clippy::exit, reason = "the main thread may hang, and can't return")]
+    std::process::exit(i32::from(code))
+}
+
+/// What a program that was asked said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Its exit code; `None` where a signal ended it.
     pub code: Option<i32>,
-    /// The start of its output.
+    /// What it wrote to standard output.
     pub stdout: Vec<u8>,
-    /// The start of its words.
+    /// What it wrote to standard error.
     pub stderr: Vec<u8>,
-    /// Whether the limit ended it.
-    pub timed_out: bool,
 }
 
-impl Program<'_> {
-    /// Runs it in a process group of its own, and waits.
-    ///
-    /// # Errors
-    /// Where it can't be started.
-    pub fn run(&self) -> io::Result<Finished> {
-        let mut child = Command::new(self.file)
-            .args(&self.args)
-            .current_dir(self.cwd)
-            .env_clear()
-            .envs(&self.env)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()?;
-        let group = i32::try_from(child.id()).map(nix::unistd::Pid::from_raw).map_err(io::Error::other)?;
-        let stdin = child.stdin.take();
-        let streams = (child.stdout.take(), child.stderr.take());
-        std::thread::scope(|scope| {
-            // A program that does not read its input is not at fault.
-            scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(self.stdin)));
-            let stdout = scope.spawn(move || streams.0.map(|pipe| start_of(pipe, self.keep)));
-            let stderr = scope.spawn(move || streams.1.map(|pipe| start_of(pipe, self.keep)));
-            let (status, timed_out) = wait(&mut child, self.limit)?;
-            if timed_out {
-                // The group, so that nothing it started keeps the pipes open.
-                let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
-                child.wait()?;
-            }
-            let text = |thread: std::thread::ScopedJoinHandle<'_, Option<Vec<u8>>>| thread.join().ok().flatten().unwrap_or_default();
-            Ok(Finished { code: status.and_then(|status| status.code()), stdout: text(stdout), stderr: text(stderr), timed_out })
+/// Runs a program that answers with a few words, hands it `input`, and ends it when it takes longer
+/// than `patience`.
+///
+/// # Errors
+/// Where it can't be started, or did not end in time (`TimedOut`).
+pub fn ask(program: &str, args: &[&str], input: &[u8], patience: std::time::Duration) -> io::Result<Said> {
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (mut stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    if let Some(stdin) = &mut stdin {
+        // A program that does not read all of it may answer all the same.
+        let _ = stdin.write_all(input);
+    }
+    drop(stdin);
+    fn listen(stream: Option<impl io::Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+        std::thread::spawn(move || {
+            let mut words = Vec::new();
+            let _ = stream.map(|stream| stream.take(1 << 20).read_to_end(&mut words));
+            words
         })
     }
-}
-
-/// Waits until a child has ended or the limit is over; the pauses grow, so that a short program costs
-/// little and a long one costs nothing.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<(Option<ExitStatus>, bool)> {
-    let deadline = Instant::now() + limit;
-    let mut pause = Duration::from_micros(200);
-    loop {
+    let (stdout, stderr) = (listen(stdout), listen(stderr));
+    let deadline = std::time::Instant::now() + patience;
+    let code = loop {
         if let Some(status) = child.try_wait()? {
-            return Ok((Some(status), false));
+            break status.code();
         }
-        if Instant::now() >= deadline {
-            return Ok((None, true));
+        if std::time::Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it did not end in time"));
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
-    }
-}
-
-/// Reads a pipe to its end and keeps the start.
-fn start_of(mut pipe: impl Read, keep: usize) -> Vec<u8> {
-    let mut kept = Vec::new();
-    let mut block = [0_u8; 8192];
-    while let Ok(count @ 1..) = pipe.read(&mut block) {
-        let room = keep.saturating_sub(kept.len());
-        kept.extend(block.iter().take(count.min(room)));
-    }
-    kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sh<'a>(script: &str, limit: Duration) -> Program<'a> {
-        let env = [("PATH".into(), "/usr/bin:/bin".into())].into();
-        Program {
-            file: Path::new("/bin/sh"),
-            args: vec!["-c".into(), script.into()],
-            cwd: Path::new("/"),
-            env,
-            stdin: b"in",
-            limit,
-            keep: 10,
-        }
-    }
-
-    #[test]
-    fn output_is_kept_up_to_its_bound() {
-        let done = sh("cat; echo; yes | head -c 100000; echo words >&2; exit 3", Duration::from_secs(20)).run().unwrap();
-        assert_eq!(
-            (done.code, done.stdout.as_slice(), done.stderr.as_slice(), done.timed_out),
-            (Some(3), &b"in\ny\ny\ny\ny"[..10], &b"words\n"[..], false)
-        );
-    }
-
-    #[test]
-    fn the_limit_ends_the_whole_group() {
-        // The grandchild would hold the pipe for a minute.
-        let done = sh("sleep 60 & sleep 60", Duration::from_millis(100)).run().unwrap();
-        assert!(done.timed_out && done.code.is_none());
-    }
-
-    #[test]
-    fn a_process_knows_itself() {
-        assert!(Identity::of_self().is_alive());
-        assert!(!Identity { start: 1, ..Identity::of_self() }.is_alive());
-    }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    };
+    Ok(Said { code, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
 }

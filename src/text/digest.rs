@@ -20,7 +20,17 @@ pub fn sha256_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String 
     hex(&hasher.finalize())
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// A name for a path that is safe as a file name: `KIND-` and 16 hex digits. The key of journals and
+/// locks.
+#[must_use]
+pub fn key(kind: &str, path: &std::path::Path) -> String {
+    let hash = sha256(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()));
+    format!("{kind}-{}", hash.get(..16).unwrap_or(&hash))
+}
+
+/// Bytes as lower-case hex digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).map(char::from).collect()
 }

@@ -40,6 +40,22 @@ impl AgentId {
         }
     }
 
+    /// The id that is nearest to some name: lower case, what does not fit is a hyphen. `None` where
+    /// nothing of it fits.
+    #[must_use]
+    pub fn nearest(name: &str) -> Option<Self> {
+        let mut id = String::new();
+        for c in name.to_lowercase().chars() {
+            match c {
+                'a'..='z' | '0'..='9' => id.push(c),
+                _ if id.is_empty() || id.ends_with('-') => {}
+                _ => id.push('-'),
+            }
+        }
+        let id: String = id.chars().take(63).collect();
+        Self::new(id.trim_end_matches('-')).ok()
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -72,6 +88,30 @@ pub fn slot(name: &str) -> Result<&str, NameError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_id_is_one_path_component_of_plain_letters(name in ".{0,70}") {
+            if let Ok(id) = AgentId::new(&name) {
+                let id = id.as_str();
+                prop_assert!(id.len() <= 63 && id == name && !id.starts_with('-'));
+                prop_assert!(id.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-')));
+            }
+        }
+
+        #[test]
+        fn what_fits_the_rule_is_an_id_and_nearest_to_itself(id in "[a-z0-9]([a-z0-9]|-[a-z0-9]){0,30}") {
+            prop_assert_eq!(AgentId::new(&id).unwrap().to_string(), id.clone());
+            prop_assert_eq!(AgentId::nearest(&id).unwrap().to_string(), id);
+        }
+
+        #[test]
+        fn the_nearest_is_an_id(name in ".{0,80}") {
+            let fits = name.to_lowercase().chars().any(|c| c.is_ascii_alphanumeric());
+            prop_assert_eq!(AgentId::nearest(&name).is_some(), fits);
+        }
+    }
 
     #[test]
     fn ids() {

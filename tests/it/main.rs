@@ -2,8 +2,14 @@
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests build trees, look at the disk themselves and fail by panic")]
 
+mod body;
 mod cases;
+mod connect;
 mod custody;
+mod gate;
+mod hostile;
 mod layers;
 mod sandbox;
+mod show;
+mod templates;
 mod tree;

@@ -81,6 +81,7 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
         Why::Yours => format!("{}'s own{file}", asker.name()),
         Why::Commons(glob) => format!("common: {owner} leaves `{}` to everybody{file}", shown::text(glob)),
         Why::Plumbing => "git's own files are nobody's".to_owned(),
+        Why::Worktree => format!("a copy of {owner}'s in a separate worktree{file}"),
         Why::Owned => format!("{owner}'s{file}"),
         Why::Broken(why) => format!("somebody's, and the owner file can't be used: {}{file}", shown::text(why)),
         Why::Wall(what) => format!("only a person changes it: {}{file}", what.what()),

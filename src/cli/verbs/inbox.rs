@@ -9,8 +9,8 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant, near};
+use crate::custody::answer::{self, Answered};
 use crate::custody::asker::{self, Asker};
-use crate::custody::delegation::{self, Answered};
 use crate::custody::fence;
 use crate::custody::find;
 use crate::custody::inbox::{self, Message, NoMessage, State};
@@ -107,7 +107,7 @@ fn mail(context: &Context, named: Option<&str>) -> Result<Mail, Failure> {
         None => asker.agent.clone(),
     };
     let Some(agent) = agent else {
-        return Ok(Mail { agent: None, boxes: vec![Mailbox::of(&context.home)], asker });
+        return Ok(Mail { agent: None, boxes: vec![Mailbox::of_human(&context.home)], asker });
     };
     let boxes = boxes(context, &agent, &asker)?;
     Ok(Mail { agent: Some(agent), boxes, asker })
@@ -306,8 +306,7 @@ fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: &str, dr
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
     }
-    let answered =
-        if dry_run { delegation::where_to(&message) } else { delegation::answer(&mailbox, &message, &by, state, text, time::now())? };
+    let answered = if dry_run { answer::where_to(&message) } else { answer::answer(&mailbox, &message, &by, state, text, time::now())? };
     if !dry_run {
         settle(&mailbox)?;
     }

@@ -1,12 +1,18 @@
 //! The verbs, one file each.
 
 pub mod check;
+pub mod connect;
 pub mod doctor;
 pub mod explain;
+pub mod gate;
 pub mod handover;
 pub mod inbox;
+pub mod init;
+pub mod new;
 pub mod own;
 pub mod resolve;
+pub mod show;
+pub mod templates;
 pub mod tree;
 pub mod whose;
 
@@ -26,8 +32,14 @@ pub enum Verb {
     Resolve(resolve::Args),
     /// Say which file wins a name, what it shadows and why, and what is off
     Explain(explain::Args),
+    /// Show an agent: who, whose, what it is equipped with, who reads that, what waits
+    Show(show::Args),
     /// Look for everything that is wrong below a directory, each with its fix
     Doctor(doctor::Args),
+    /// Make a directory that is an agent
+    New(new::Args),
+    /// List what agents can be made from, or show one template
+    Templates(templates::Args),
     /// Make an agent the owner of a directory
     Own(own::OwnArgs),
     /// Take the owner of a directory away
@@ -38,6 +50,14 @@ pub enum Verb {
     Inbox(inbox::Args),
     /// Tell an owner what you read and what you want, for a write that was refused
     Handover(handover::Args),
+    /// Put the gate before a harness's tools
+    Connect(connect::ConnectArgs),
+    /// Take the gate away from a harness
+    Disconnect(connect::DisconnectArgs),
+    /// Answer a harness before a tool call (called by harnesses)
+    Gate(gate::Args),
+    /// Set up the home level, and offer to connect the harnesses that are installed
+    Init(init::Args),
 }
 
 /// Runs a verb.
@@ -50,11 +70,18 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Tree(args) => tree::run(context, args),
         Verb::Resolve(args) => resolve::run(context, args),
         Verb::Explain(args) => explain::run(context, args),
+        Verb::Show(args) => show::run(context, args),
         Verb::Doctor(args) => doctor::run(context, args),
+        Verb::New(args) => new::run(context, args),
+        Verb::Templates(args) => templates::run(context, args),
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
         Verb::Check(args) => check::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
+        Verb::Connect(args) => connect::connect(context, args),
+        Verb::Disconnect(args) => connect::disconnect(context, args),
+        Verb::Gate(args) => gate::run(context, args),
+        Verb::Init(args) => init::run(context, args),
     }
 }

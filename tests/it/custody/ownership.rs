@@ -147,6 +147,41 @@ fn the_wall_stands_for_everybody() {
     assert_eq!(rule(&[write(owned.join("sub/c.txt"))], &bob, &more).verdict, Refuse);
 }
 
+fn git(dir: &Path, args: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", dir).env("GIT_CONFIG_NOSYSTEM", "1");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "a").env(format!("GIT_{who}_EMAIL"), "a@example.invalid");
+    }
+    let output = command.arg("-C").arg(dir).args(args).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_separate_worktree_holds_proposals() {
+    let world = fixture();
+    let repo = world.path("home/repo");
+    fs::remove_dir_all(repo.join(".git")).unwrap();
+    git(&repo, &["init", "-q", "-b", "main"]);
+    git(&repo, &["add", "-A"]);
+    git(&repo, &["commit", "-qm", "base"]);
+    git(&repo, &["worktree", "add", "-q", "../wt", "-b", "proposal"]);
+    git(&repo, &["worktree", "add", "-q", "--detach", "../loose"]);
+    let alice = agent("alice", &repo);
+    let at = |path: &str| said(&world, &alice, write(world.path("home").join(path)));
+    assert_eq!(at("wt/owned/a.txt"), (Allow, "worktree"));
+    assert_eq!(at("wt/owned/.loci/owner.md"), (Refuse, "wall"));
+    assert_eq!(at("repo/owned/a.txt"), (Refuse, "owned"));
+    assert_eq!(at("loose/owned/a.txt"), (Refuse, "owned"));
+    // A `.git` file alone opens nothing: git's records name another place.
+    world.file("home/fake/owned/.loci/owner.md", "---\nowner: bob\n---\n");
+    world.file("home/fake/.git", world.read("home/wt/.git"));
+    assert_eq!(at("fake/owned/a.txt"), (Refuse, "owned"));
+    // Where the shared tree has no such owner, the copy is the place itself.
+    fs::remove_file(repo.join("owned/.loci/owner.md")).unwrap();
+    assert_eq!(at("wt/owned/a.txt"), (Refuse, "owned"));
+}
+
 #[test]
 fn reads_are_never_intercepted() {
     let world = fixture();

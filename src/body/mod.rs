@@ -1,0 +1,50 @@
+//! The agent as a directory: templates, and how one becomes a body.
+//!
+//! [`template`] finds a template, [`render`] makes nodes of it (pure), [`layout`] completes them to a
+//! linked loadout (pure), [`build`] puts them on the disk.
+
+pub mod build;
+pub mod builtin;
+pub mod home;
+pub mod identity;
+pub mod language;
+pub mod layout;
+pub mod portrait;
+pub mod render;
+pub mod runtimes;
+pub mod template;
+
+use std::path::PathBuf;
+
+/// One thing of a body or of a template, at a path inside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// The path, relative, of plain components.
+    pub rel: PathBuf,
+    /// What stands there.
+    pub what: What,
+}
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A directory.
+    Dir,
+    /// A file.
+    File {
+        /// Its bytes.
+        data: Vec<u8>,
+        /// Its permission bits; `None`: what the umask leaves of `0o666`.
+        mode: Option<u32>,
+    },
+    /// A link with this text.
+    Link(PathBuf),
+}
+
+impl Node {
+    /// A plain file.
+    #[must_use]
+    pub fn file(rel: &str, text: &str) -> Self {
+        Self { rel: rel.into(), what: What::File { data: text.as_bytes().to_vec(), mode: None } }
+    }
+}

@@ -1,0 +1,166 @@
+//! What is true of a body now, read from its files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::runtimes::{self, Runtime};
+use crate::custody::inbox::{self, State};
+use crate::custody::maildir::Mailbox;
+use crate::sys::{disk, shown};
+use crate::tree::card::AgentFile;
+use crate::tree::dotdirs::Dotdirs;
+use crate::tree::places::{self, Owner, Place, Prune};
+use crate::tree::resolve::{self, Request};
+
+/// What a body can be equipped with.
+pub const SECTIONS: [&str; 4] = ["skills", "rules", "agents", "hooks"];
+
+/// Something that is equipped, or was and is switched off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Equipped {
+    /// Its path in the section, as it is called when it is on.
+    pub name: PathBuf,
+    /// The dotdir that it lies in.
+    pub dotdir: String,
+    /// Whether it is on.
+    pub on: bool,
+    /// The file as it is called now.
+    pub path: PathBuf,
+}
+
+/// How a runtime reads one section.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// Folders that it reads and that lead to the section in `.loci`.
+    pub native: Vec<PathBuf>,
+    /// Folders that it reads and that hold things of their own.
+    pub apart: Vec<PathBuf>,
+}
+
+/// What a runtime reads of the body by itself.
+#[derive(Debug, Clone)]
+pub struct Reads {
+    /// The runtime.
+    pub runtime: &'static Runtime,
+    /// The instruction files that it reads.
+    pub instructions: Vec<PathBuf>,
+    /// Whether `AGENTS.md` is among them or imported by one of them.
+    pub agents_md: bool,
+    /// Section by section: rules, skills, agents.
+    pub sections: BTreeMap<&'static str, Reading>,
+}
+
+/// Messages by where they stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Nobody has looked.
+    pub new: usize,
+    /// Somebody works on them.
+    pub taken: usize,
+    /// Answered.
+    pub done: usize,
+    /// Answered with no.
+    pub declined: usize,
+}
+
+/// What is true of a body.
+#[derive(Debug)]
+pub struct Portrait {
+    /// The directory, real.
+    pub dir: PathBuf,
+    /// Who.
+    pub card: AgentFile,
+    /// Whose: the nearest owner file up from here, its own included.
+    pub owner: Option<Owner>,
+    /// What is equipped, by section.
+    pub equipped: BTreeMap<&'static str, Vec<Equipped>>,
+    /// What each runtime reads, by name.
+    pub reads: Vec<Reads>,
+    /// What waits.
+    pub waiting: Waiting,
+    /// Places below, sorted.
+    pub below: Vec<Place>,
+    /// What is to be said besides.
+    pub notes: Vec<String>,
+}
+
+/// Looks at the body in `dir`, a real directory, whose identity file was read.
+#[must_use]
+pub fn of(dir: &Path, card: AgentFile, dotdirs: &Dotdirs) -> Portrait {
+    let mut notes = Vec::new();
+    let equipped = SECTIONS.into_iter().map(|section| (section, equipped(dir, section, dotdirs))).collect();
+    let waiting = waiting(dir, &mut notes);
+    let walked = places::walk(dir, dotdirs, Prune::Foreign);
+    notes.extend(walked.diagnostics.iter().map(|one| format!("{}: {}", shown::path(&one.path), one.text)));
+    let mut below = places::describe(dir, walked.spots);
+    below.retain(|place| place.path != dir);
+    let reads = runtimes::ALL.iter().map(|runtime| reads(dir, runtime)).collect();
+    Portrait { owner: places::owner_of(dir), dir: dir.to_owned(), card, equipped, reads, waiting, below, notes }
+}
+
+fn equipped(dir: &Path, section: &str, dotdirs: &Dotdirs) -> Vec<Equipped> {
+    let request = Request { home: None, launch: Some(dir.to_owned()), active: None, slot: section.to_owned(), dotdirs: dotdirs.clone() };
+    let Ok(found) = resolve::resolve(&request) else { return Vec::new() };
+    let on = found.files.into_iter().map(|file| (file.provenance, file.rel, true, file.path));
+    let off = found.off.into_iter().map(|file| (file.provenance, file.rel, false, file.path));
+    let here = on.chain(off).filter(|(provenance, ..)| provenance.level == dir);
+    let mut items: Vec<Equipped> =
+        here.map(|(provenance, name, on, path)| Equipped { name, dotdir: provenance.dotdir, on, path }).collect();
+    items.sort_by(|a, b| disk::by_bytes(a.name.as_os_str(), b.name.as_os_str()).then_with(|| b.on.cmp(&a.on)));
+    items
+}
+
+fn waiting(dir: &Path, notes: &mut Vec<String>) -> Waiting {
+    let mailbox = Mailbox::of(dir);
+    let mut waiting = Waiting::default();
+    if !mailbox.exists() {
+        return waiting;
+    }
+    match inbox::read(&mailbox) {
+        Err(error) => notes.push(format!("failed to {error}")),
+        Ok(contents) => {
+            notes.extend(contents.notes);
+            for message in contents.messages {
+                match message.standing.state {
+                    State::New => waiting.new += 1,
+                    State::Taken => waiting.taken += 1,
+                    State::Done => waiting.done += 1,
+                    State::Declined => waiting.declined += 1,
+                }
+            }
+        }
+    }
+    waiting
+}
+
+/// The most of an instruction file that is looked through for an import.
+const MAX_INSTRUCTIONS: u64 = 1 << 20;
+
+fn reads(dir: &Path, runtime: &'static Runtime) -> Reads {
+    let there = runtime.instructions.iter().map(|name| dir.join(name)).filter(|path| disk::is_file(path));
+    let instructions: Vec<PathBuf> = there.take(if runtime.first_only { 1 } else { usize::MAX }).collect();
+    let agents = dir.join("AGENTS.md");
+    let reaches = |path: &PathBuf| *path == agents || (runtime.imports && imports(path));
+    let agents_md = disk::is_file(&agents) && instructions.iter().any(reaches);
+    let sections = ["rules", "skills", "agents"].into_iter().map(|section| (section, reading(dir, section, runtime))).collect();
+    Reads { runtime, instructions, agents_md, sections }
+}
+
+fn imports(path: &Path) -> bool {
+    let Ok((text, _)) = disk::read_start(path, MAX_INSTRUCTIONS) else { return false };
+    text.split(|byte| *byte == b'\n').any(|line| matches!(line.trim_ascii(), b"@AGENTS.md" | b"@./AGENTS.md"))
+}
+
+fn reading(dir: &Path, section: &str, runtime: &Runtime) -> Reading {
+    let own = disk::canonical(&dir.join(".loci").join(section)).ok();
+    let mut reading = Reading::default();
+    for folder in runtime.folders(section) {
+        let path = dir.join(folder);
+        match disk::canonical(&path) {
+            Ok(real) if own.as_ref() == Some(&real) => reading.native.push(path),
+            Ok(real) if disk::is_dir(&real) => reading.apart.push(path),
+            _ => {}
+        }
+    }
+    reading
+}

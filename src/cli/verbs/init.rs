@@ -1,0 +1,150 @@
+//! `loci init`: the home level, and which harnesses are there.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use super::connect;
+use crate::body::home::{self, Setup};
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::table;
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody::person::Person;
+use crate::hooks::connect::check::{self, Standing};
+use crate::hooks::connect::{Ground, Reach};
+use crate::hooks::harness::{self, Adapter};
+use crate::sys::plan::Step;
+use crate::sys::{disk, env, process, shown, term};
+
+/// Set up the home level, and offer to connect the harnesses that are installed
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Makes ~/.loci, the state folder, and the link ~/.loci/bin/loci that hooks call; at a terminal it then\noffers to connect each harness that is installed, and shows what that would change. Once more does no harm.\n\nExample:\n  loci init --dry-run"
+)]
+pub struct Args {
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where the home level can't be set up; then nothing of it was done.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let program = process::own_program()
+        .and_then(|program| program.is_absolute().then_some(program).ok_or_else(|| std::io::ErrorKind::NotFound.into()))
+        .map_err(|error| Failure::new("environment", "failed to find out which program this is").caused_by(&error))?;
+    let setup = home::setup(&context.home, &context.state, &program)?;
+    if !args.dry_run && !setup.plan.is_empty() {
+        if let Some(answer) = grant::or_request(context, &home::link(&context.home), "loci init")? {
+            return Ok(answer);
+        }
+        setup.plan.apply()?;
+    }
+    let harnesses = harnesses(context);
+    context.print(|| words(context, &setup, &harnesses, args.dry_run), || object(context, &setup, &harnesses, args.dry_run))?;
+    if !args.dry_run && !context.flags.json && term::somebody_is_there() && grant::person(context) == Person::Yes {
+        for adapter in harnesses.iter().filter(|one| one.to_connect()).filter_map(|one| one.adapter) {
+            // Each one shows what it would change, and asks.
+            connect::for_user(context, adapter)?;
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+/// A harness that is installed.
+struct Harness {
+    name: &'static str,
+    program: PathBuf,
+    /// How the gate is put before it; `None` where loci does not know that yet.
+    adapter: Option<&'static Adapter>,
+    /// How it stands with it, where that can be told.
+    standing: Option<Result<Standing, String>>,
+}
+
+impl Harness {
+    fn to_connect(&self) -> bool {
+        matches!(self.standing, Some(Ok(Standing::NotConnected | Standing::Differs)))
+    }
+
+    fn command(&self) -> String {
+        format!("loci connect {}", self.name)
+    }
+}
+
+fn harnesses(context: &Context) -> Vec<Harness> {
+    let user_home = context.env.user_home().unwrap_or_else(|| context.home.clone());
+    let ground = Ground { env: &context.env, home: &context.home, user_home: &user_home, state: &context.state };
+    let standing = |adapter| match check::standing(adapter, &Reach::User, &ground, &[]) {
+        Ok((_, standing)) => Ok(standing),
+        Err(error) => Err(format!("failed to {error}")),
+    };
+    let found = home::harnesses(context.env.get(env::PATH)).into_iter().map(|(name, program)| {
+        let adapter = harness::named(name);
+        Harness { name, program, adapter, standing: adapter.map(standing) }
+    });
+    found.collect()
+}
+
+fn step_words(step: &Step) -> String {
+    match step {
+        Step::Link { path, target } => format!("{} {} -> {}", step.verb(), shown::path(path), shown::path(target)),
+        other => format!("{} {}", other.verb(), shown::path(other.path())),
+    }
+}
+
+fn words(context: &Context, setup: &Setup, harnesses: &[Harness], dry_run: bool) -> String {
+    let mut text = String::new();
+    if setup.plan.is_empty() {
+        text.push_str(&format!("{} is set up\n", shown::path(&context.home.join(".loci"))));
+    }
+    for step in &setup.plan.steps {
+        text.push_str(&format!("{}{}\n", if dry_run { "would " } else { "" }, step_words(step)));
+    }
+    for (path, why) in &setup.kept {
+        text.push_str(&format!("note: {}: {why}\n", shown::path(path)));
+    }
+    if harnesses.is_empty() {
+        text.push_str("no harness was found in PATH\n");
+        return text;
+    }
+    text.push_str("\nharnesses in PATH\n");
+    let stands = |one: &Harness| match &one.standing {
+        None => "no connector".to_owned(),
+        Some(Ok(standing)) if one.to_connect() => format!("{}: {}", standing.word().replace('-', " "), one.command()),
+        Some(Ok(standing)) => standing.word().to_owned(),
+        Some(Err(why)) => shown::text(why).to_string(),
+    };
+    let row = |one: &Harness| vec![format!("  {}", one.name), shown::path(&one.program).to_string(), stands(one)];
+    text.push_str(&table(&harnesses.iter().map(row).collect::<Vec<_>>()));
+    text
+}
+
+fn object(context: &Context, setup: &Setup, harnesses: &[Harness], dry_run: bool) -> Value {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let steps: Vec<Value> = setup
+        .plan
+        .steps
+        .iter()
+        .map(|step| {
+            let target = if let Step::Link { target, .. } = step { Some(text(target)) } else { None };
+            json!({ "do": step.verb(), "path": text(step.path()), "target": target })
+        })
+        .collect();
+    let link = home::link(&context.home);
+    json!({
+        "schema": 1, "dry_run": dry_run, "home": text(&context.home.join(".loci")), "state": text(&context.state),
+        "link": { "path": text(&link), "target": disk::read_link(&link).ok().as_deref().map(text) },
+        "plan": steps,
+        "kept": setup.kept.iter().map(|(path, why)| json!({ "path": text(path), "why": why })).collect::<Vec<_>>(),
+        "harnesses": harnesses.iter().map(|one| json!({
+            "name": one.name, "program": text(&one.program), "connector": one.adapter.is_some(),
+            "standing": one.standing.as_ref().and_then(|standing| standing.as_ref().ok()).map(Standing::word),
+            "why": one.standing.as_ref().and_then(|standing| standing.as_ref().err()),
+            "command": one.to_connect().then(|| one.command()),
+        })).collect::<Vec<_>>(),
+    })
+}

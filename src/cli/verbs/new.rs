@@ -1,0 +1,320 @@
+//! `loci new`: a directory becomes an agent.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use crate::body::build::{self, BuildError, Kept};
+use crate::body::template::{self, Template, TemplateError};
+use crate::body::{Node, What, identity, layout, render};
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::near::{self, word};
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody;
+use crate::custody::act::{Act, ActKind};
+use crate::custody::asker;
+use crate::custody::person::Person;
+use crate::custody::ruling::Why;
+use crate::custody::wall::Walled;
+use crate::sys::disk::{self, Kind};
+use crate::sys::{shown, time};
+use crate::text::name::AgentId;
+use crate::tree::card;
+
+/// The variables that loci sets itself.
+pub(super) const GIVEN: [&str; 2] = ["date", "id"];
+
+/// Make a directory that is an agent
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  loci new agents/billing\n  loci new services/billing --template custodian --set description='Keeps the billing service'\n  loci new . --into        # make the directory you are in an agent; nothing is overwritten"
+)]
+pub struct Args {
+    /// The directory
+    dir: PathBuf,
+    /// Which template: a name that `loci templates` lists, or a path with a `/`
+    #[arg(long, short, value_name = "TEMPLATE", default_value = "agent")]
+    template: String,
+    /// The id of the agent (default: the name of the directory)
+    #[arg(long)]
+    id: Option<String>,
+    /// Gives a variable of the template a value
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
+    /// Add what is missing to a directory that is there; overwrites nothing
+    #[arg(long)]
+    into: bool,
+    /// Copy the loadout into the folders of the vendors where links can't be made
+    #[arg(long)]
+    copy: bool,
+    /// Print what would be made, and make nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("it has to be NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where the body can't be made; then nothing of it is there.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let dir = target(context, &args.dir)?;
+    let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
+    let id = id(&args, &dir)?;
+    let values = values(&template, &id, &args)?;
+    let nodes = render::render(&template, &values).map_err(|error| from_template(error, &args.template))?;
+    let nodes = layout::complete(nodes, &id, args.copy);
+    identity::check(&template, &nodes, &id).map_err(|error| from_template(error, &args.template))?;
+    let there = disk::look(&dir)?;
+    let occupied = match there {
+        None => false,
+        Some(meta) if meta.kind == Kind::Dir => !disk::list(&dir)?.is_empty(),
+        Some(_) => return Err(taken(&dir, &args)),
+    };
+    if occupied && !args.into {
+        return Err(taken(&dir, &args));
+    }
+    let (missing, kept) = if args.into && there.is_some() {
+        let build::Missing { nodes, kept } = build::missing(&nodes, &dir)?;
+        (nodes, kept)
+    } else {
+        (nodes, Vec::new())
+    };
+    if !missing.iter().any(|node| node.rel == Path::new(layout::CARD)) && card::agent(&dir).is_none() {
+        let file = dir.join(layout::CARD);
+        let what = format!("failed to make {} an agent: something is in the way of its identity file", shown::path(&dir));
+        return Err(Failure::new("conflict", what).at(&file, None));
+    }
+    unique(context, &id, &dir)?;
+    if let Some(answer) = allowed(context, &missing, &dir, &args)? {
+        return Ok(answer);
+    }
+    if !args.dry_run {
+        make(context, &missing, &dir, &args, there.is_some())?;
+    }
+    let made = Made { paths: shown_nodes(&dir, &missing), kept };
+    context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
+    Ok(Answer::Yes)
+}
+
+/// The directory that is meant: absolute, real as far as it exists.
+fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+    let dir = context.absolute(dir);
+    if disk::is_dir(&dir) {
+        return Ok(disk::canonical(&dir)?);
+    }
+    let parent = dir.parent().map(Path::to_owned).unwrap_or_default();
+    match dir.file_name() {
+        Some(name) if disk::is_dir(&parent) => Ok(disk::canonical(&parent)?.join(name)),
+        // What `..` means where nothing exists yet is anybody's guess.
+        Some(_) if !dir.components().any(|part| part == Component::ParentDir) => Ok(dir),
+        _ => Err(Failure::new("name", "failed to make the directory: its path goes up from a directory that is not there").at(&dir, None)),
+    }
+}
+
+fn taken(dir: &Path, args: &Args) -> Failure {
+    let what = if disk::is_dir(dir) { "it is not empty" } else { "something else is there" };
+    let failure = Failure::new("exists", format!("failed to make {}: {what}", shown::path(dir)));
+    if disk::is_dir(dir) { failure.hint(format!("loci new {} --into", word(&args.dir))) } else { failure }
+}
+
+/// The id: that of the body that is there, else as asked, else the name of the directory.
+fn id(args: &Args, dir: &Path) -> Result<AgentId, Failure> {
+    let asked = args.id.as_deref().map(AgentId::new).transpose()?;
+    if args.into
+        && let Some(there) = card::agent(dir)
+    {
+        let there = there?;
+        return match asked {
+            Some(asked) if asked != there.id.value => {
+                let what = format!("failed to make {} the agent {asked}: it is {} already", shown::path(dir), there.id.value);
+                Err(Failure::new("exists", what).at(&there.path, there.id.line))
+            }
+            _ => Ok(there.id.value),
+        };
+    }
+    if let Some(asked) = asked {
+        return Ok(asked);
+    }
+    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    AgentId::new(&name).map_err(|error| {
+        let fitting = AgentId::nearest(&name).map_or_else(|| "NAME".to_owned(), |id| id.to_string());
+        Failure::new("name", format!("failed to take the id from the name of the directory: {error}"))
+            .hint(format!("loci new {} --id {fitting}", word(&args.dir)))
+    })
+}
+
+/// The values that a template is rendered with.
+fn values(template: &Template, id: &AgentId, args: &Args) -> Result<BTreeMap<String, String>, Failure> {
+    let variables = render::variables(template, &GIVEN).map_err(|error| from_template(error, &args.template))?;
+    let mut values = template.defaults.clone();
+    for (name, value) in &args.set {
+        if GIVEN.contains(&name.as_str()) {
+            let failure = Failure::new("usage", format!("failed to set `{name}`: loci sets it itself"));
+            return Err(if name == "id" { failure.hint("loci new DIR --id ID") } else { failure });
+        }
+        if !variables.iter().any(|one| one.name == *name) {
+            return Err(Failure::new(
+                "usage",
+                format!("failed to set `{}`: the template {} has no such variable", shown::text(name), template.name),
+            )
+            .hint(format!("loci templates {}", word(Path::new(&args.template)))));
+        }
+        values.insert(name.clone(), value.clone());
+    }
+    values.insert("id".to_owned(), id.to_string());
+    values.insert("date".to_owned(), time::to_second(time::now()).chars().take(10).collect());
+    Ok(values)
+}
+
+/// A failure about a template.
+pub(super) fn from_template(error: TemplateError, name: &str) -> Failure {
+    match error {
+        TemplateError::Unknown { .. } => Failure::new("not-found", format!("failed to {error}")).hint("loci templates"),
+        TemplateError::Unfit { ref path, line, .. } => {
+            let (path, unset) = (path.clone(), error.to_string().ends_with(" is not set"));
+            let failure = Failure::new("template", format!("failed to {error}")).at(&path, line);
+            if unset { failure.hint(format!("loci templates {}", word(Path::new(name)))) } else { failure }
+        }
+        TemplateError::Disk(error) => error.into(),
+    }
+}
+
+/// What was made, or would be.
+struct Made {
+    /// Files and links, with the text of a link.
+    paths: Vec<(PathBuf, Option<PathBuf>)>,
+    kept: Vec<Kept>,
+}
+
+/// Files and links, with the text of a link.
+fn shown_nodes(dir: &Path, nodes: &[Node]) -> Vec<(PathBuf, Option<PathBuf>)> {
+    let target = |node: &Node| if let What::Link(text) = &node.what { Some(text.clone()) } else { None };
+    nodes.iter().filter(|node| node.what != What::Dir).map(|node| (dir.join(&node.rel), target(node))).collect()
+}
+
+/// Removes what killed runs left in a directory, and says so.
+fn clear(context: &Context, dir: &Path) -> Result<(), Failure> {
+    for left in build::leftovers(dir)? {
+        disk::remove_tree(&left)?;
+        context.say(&format!("note: removed {}, which a killed run left behind", shown::path(&left)));
+    }
+    Ok(())
+}
+
+fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args, there: bool) -> Result<(), Failure> {
+    if args.into && there {
+        clear(context, dir)?;
+        return build::add(nodes, dir).map_err(|error| from_build(error, dir, args));
+    }
+    if let Some(parent) = dir.parent() {
+        clear(context, parent)?;
+    }
+    // Its inode would be exchanged under whoever stands in it.
+    if disk::canonical(&context.cwd).is_ok_and(|cwd| cwd == dir) {
+        return Err(Failure::new("conflict", "failed to replace the directory you are in").at(dir, None).hint("loci new . --into"));
+    }
+    build::fresh(nodes, dir).map_err(|error| from_build(error, dir, args))
+}
+
+/// An id names one agent: the place that has it already is an error that names both.
+fn unique(context: &Context, id: &AgentId, dir: &Path) -> Result<(), Failure> {
+    let top = near::top(context, dir);
+    let Some((place, there)) = identity::bearer(id, dir, &top)? else { return Ok(()) };
+    let what = format!("failed to make {} the agent {id}: {} is that already", shown::path(dir), shown::path(&place));
+    Err(Failure::new("exists", what).at(&there.path, there.line).hint(format!("loci new {} --id {id}-2", word(dir))))
+}
+
+/// Asks custody. What takes effect by itself needs a person; of the rest, an agent makes what it may
+/// write. `None`: go on.
+fn allowed(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result<Option<Answer>, Failure> {
+    if nodes.is_empty() || grant::person(context) == Person::Yes {
+        return Ok(None);
+    }
+    let (asker, _) = asker::here(&context.env, &context.cwd)?;
+    let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
+    let acts: Vec<Act> = std::iter::once(act(dir)).chain(nodes.iter().map(|node| act(&dir.join(&node.rel)))).collect();
+    let ruling = custody::rule(&acts, &asker, &grant::surroundings(context)?);
+    // A new agent is not the one that asks; who may own, hook or schedule is asked below.
+    let mine =
+        |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));
+    if let Some(refused) = ruling.refused().find(|refused| !mine(&refused.why)) {
+        let owner = refused.owner.as_ref().map_or("somebody", |owner| owner.who.name());
+        let by = refused.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
+        context.say(&format!("refused: {} is {owner}'s{by}", context.shown(refused.path())));
+        context.print(String::new, || {
+            json!({
+                "schema": 1, "done": false, "refused": refused.path().to_string_lossy(), "owner": owner,
+                "decided_by": refused.decided_by.as_deref().map(Path::to_string_lossy), "why": refused.why.word(),
+            })
+        })?;
+        return Ok(Some(Answer::No));
+    }
+    let Some((node, what)) = nodes.iter().find_map(|node| Some((node, template::needs_person(&node.rel)?))) else { return Ok(None) };
+    if args.dry_run {
+        context.say(&format!("note: {} is a kind of file ({what}) that only a person adds", shown::path(&node.rel)));
+        return Ok(None);
+    }
+    grant::or_request(context, &dir.join(&node.rel), &command(context, dir, args))
+}
+
+/// The command that a person would run for this.
+fn command(context: &Context, dir: &Path, args: &Args) -> String {
+    let template = if args.template.contains('/') { context.absolute(Path::new(&args.template)) } else { PathBuf::from(&args.template) };
+    let mut words = vec!["loci".to_owned(), "new".to_owned(), word(dir), "--template".to_owned(), word(&template)];
+    if let Some(id) = &args.id {
+        words.push(format!("--id {}", word(Path::new(id))));
+    }
+    words.extend(args.set.iter().map(|(name, value)| format!("--set {}", word(Path::new(&format!("{name}={value}"))))));
+    words.extend(args.into.then(|| "--into".to_owned()));
+    words.extend(args.copy.then(|| "--copy".to_owned()));
+    words.join(" ")
+}
+
+fn from_build(error: BuildError, dir: &Path, args: &Args) -> Failure {
+    match error {
+        BuildError::Taken { .. } => taken(dir, args),
+        BuildError::NoLinks(error) => {
+            Failure::from(error).hint(format!("loci new {}{} --copy", word(&args.dir), if args.into { " --into" } else { "" }))
+        }
+        BuildError::Disk(error) => error.into(),
+        BuildError::Plan(error) => error.into(),
+    }
+}
+
+fn words(context: &Context, dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> String {
+    let inside = |path: &Path| shown::path(path.strip_prefix(dir).unwrap_or(path)).to_string();
+    let verb = if dry_run { "would become" } else { "is" };
+    let mut text =
+        format!("{} {verb} the agent {id} (template {}, {})\n", context.shown(dir), shown::text(&template.name), template.origin.word());
+    for (path, target) in &made.paths {
+        let target = target.as_ref().map(|target| format!(" -> {}", shown::path(target))).unwrap_or_default();
+        text.push_str(&format!("  + {}{target}\n", inside(path)));
+    }
+    for kept in &made.kept {
+        let note = kept.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        text.push_str(&format!("  = {}{note}\n", inside(&kept.path)));
+    }
+    text
+}
+
+fn object(dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> Value {
+    let made_list: Vec<Value> = made
+        .paths
+        .iter()
+        .map(|(path, target)| json!({ "path": path.to_string_lossy(), "link": target.as_ref().map(|target| target.to_string_lossy()) }))
+        .collect();
+    let kept: Vec<Value> = made.kept.iter().map(|kept| json!({ "path": kept.path.to_string_lossy(), "note": kept.note })).collect();
+    json!({
+        "schema": 1, "dir": dir.to_string_lossy(), "id": id,
+        "template": { "name": template.name, "origin": template.origin.word(), "path": template.origin.dir().map(Path::to_string_lossy) },
+        "dry_run": dry_run, "made": made_list, "kept": kept,
+    })
+}

@@ -1,0 +1,207 @@
+//! `loci show`: one agent on one screen.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::{Map, Value, json};
+
+use crate::body::portrait::{self, Equipped, Portrait, Reads, SECTIONS, Waiting};
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::near::word;
+use crate::cli::output::table;
+use crate::cli::{Answer, Outcome};
+use crate::custody::find;
+use crate::sys::{disk, shown};
+use crate::tree::card::{self, OwnerFile};
+use crate::tree::places::{Owner, Place};
+use crate::tree::settings;
+
+/// Show an agent: who, whose, what it is equipped with, who reads that, what waits
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  loci show agents/billing\n  loci show --json       # the agent whose directory you are in")]
+pub struct Args {
+    /// Its directory (default: the nearest one up from here that is an agent)
+    dir: Option<PathBuf>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where there is no such directory, or its identity file is broken.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let asked = args.dir.as_ref().or(context.flags.at.as_ref()).map_or_else(|| context.cwd.clone(), |dir| context.absolute(dir));
+    if !disk::is_dir(&asked) {
+        return Err(Failure::new("path", format!("failed to show {}: it is no directory", shown::path(&asked))).at(&asked, None));
+    }
+    let mut dir = disk::canonical(&asked)?;
+    if args.dir.is_none()
+        && let Some((body, _)) = find::body_around(&dir)
+    {
+        dir = body;
+    }
+    let Some(card) = card::agent(&dir) else { return nobody(context, &dir) };
+    let portrait = portrait::of(&dir, card?, &settings::load(&context.home)?.dotdirs);
+    context.print(|| words(context, &portrait), || object(&portrait))?;
+    Ok(Answer::Yes)
+}
+
+fn nobody(context: &Context, dir: &Path) -> Outcome {
+    if !context.flags.json {
+        context.say(&format!("no agent lives in {}", context.shown(dir)));
+        context.say(&format!("hint: loci new {} --into", word(dir)));
+    }
+    context.print(String::new, || json!({ "schema": 1, "dir": dir.to_string_lossy(), "id": null }))?;
+    Ok(Answer::No)
+}
+
+fn words(context: &Context, portrait: &Portrait) -> String {
+    let mut text = format!("{}  {}\n", portrait.card.id.value, context.shown(&portrait.dir));
+    if let Some(description) = &portrait.card.description {
+        let _ = writeln!(text, "{}", shown::text(description));
+    }
+    let mut rows = vec![vec!["owner".to_owned(), owner_words(context, portrait.owner.as_ref())]];
+    rows.push(vec!["inbox".to_owned(), inbox_words(portrait.waiting)]);
+    let _ = write!(text, "\n{}", table(&rows));
+    text.push_str("\nequipped\n");
+    let rows: Vec<Vec<String>> = SECTIONS.iter().flat_map(|section| equipped_rows(section, &portrait.equipped)).collect();
+    text.push_str(&table(&rows));
+    text.push_str("\nread natively\n");
+    let head = ["", "instructions", "skills", "rules", "agents"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(portrait.reads.iter().map(|reads| reads_row(portrait, reads))).collect();
+    text.push_str(&table(&rows));
+    if !portrait.below.is_empty() {
+        text.push_str("\nbelow\n");
+        let rows = portrait.below.iter().map(|below| {
+            let agent = agent_of(below).map(|id| format!("agent {id}")).unwrap_or_default();
+            let owner = below.owner.as_ref().map(|owner| format!("owned by {}", owner.id().unwrap_or("somebody"))).unwrap_or_default();
+            vec![format!("  {}", inside(portrait, &below.path)), agent, owner]
+        });
+        text.push_str(&table(&rows.collect::<Vec<_>>()));
+    }
+    for note in notes(portrait) {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn notes(portrait: &Portrait) -> impl Iterator<Item = String> {
+    let of_card = portrait
+        .card
+        .remarks
+        .iter()
+        .map(|remark| format!("{}:{}: {}", shown::path(&portrait.card.path), remark.line, shown::text(&remark.text)));
+    of_card.chain(portrait.notes.iter().map(|note| shown::text(note).to_string()))
+}
+
+/// Who lives in a place, where the file can be read.
+fn agent_of(place: &Place) -> Option<&str> {
+    place.body.as_ref()?.as_ref().ok().map(|card| card.id.value.as_str())
+}
+
+fn owner_words(context: &Context, owner: Option<&Owner>) -> String {
+    let place =
+        |path: &Path, line: Option<usize>| format!("{}{}", context.shown(path), line.map(|line| format!(":{line}")).unwrap_or_default());
+    match owner.map(|owner| &owner.file) {
+        None => "nobody".to_owned(),
+        Some(Ok(file)) => format!("{} ({})", file.owner.value, place(&file.owner.path, file.owner.line)),
+        Some(Err(error)) => format!("somebody: {} ({})", shown::text(&error.why), place(&error.path, error.line)),
+    }
+}
+
+fn inbox_words(waiting: Waiting) -> String {
+    let counts = [(waiting.new, "new"), (waiting.taken, "taken"), (waiting.done, "done"), (waiting.declined, "declined")];
+    let parts: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    if parts.is_empty() { "empty".to_owned() } else { parts.join(", ") }
+}
+
+/// An item by the name that it is switched by: a skill is its folder.
+fn item_name(section: &str, item: &Equipped) -> String {
+    let name = if section == "skills" {
+        item.name.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(&item.name)
+    } else {
+        &item.name
+    };
+    shown::path(name).to_string()
+}
+
+fn equipped_rows(section: &str, equipped: &std::collections::BTreeMap<&'static str, Vec<Equipped>>) -> Vec<Vec<String>> {
+    let items = equipped.get(section).map(Vec::as_slice).unwrap_or_default();
+    if items.is_empty() {
+        return vec![vec![format!("  {section}"), "nothing".to_owned()]];
+    }
+    let label = |at: usize| if at == 0 { format!("  {section}") } else { String::new() };
+    let place = |item: &Equipped| if item.dotdir == ".loci" { String::new() } else { item.dotdir.clone() };
+    let state = |on: bool| if on { "on" } else { "off" }.to_owned();
+    items.iter().enumerate().map(|(at, item)| vec![label(at), item_name(section, item), state(item.on), place(item)]).collect()
+}
+
+fn inside(portrait: &Portrait, path: &Path) -> String {
+    shown::path(path.strip_prefix(&portrait.dir).unwrap_or(path)).to_string()
+}
+
+fn reads_row(portrait: &Portrait, reads: &Reads) -> Vec<String> {
+    let files: Vec<String> = reads.instructions.iter().map(|path| inside(portrait, path)).collect();
+    let instructions = match files.as_slice() {
+        [] => "no".to_owned(),
+        _ if reads.agents_md => "yes".to_owned(),
+        files => format!("only {}", files.join(", ")),
+    };
+    let cell = |section: &str| match reads.sections.get(section) {
+        Some(reading) if !reading.native.is_empty() => "yes".to_owned(),
+        Some(reading) if !reading.apart.is_empty() => {
+            format!("only {}", reading.apart.iter().map(|path| inside(portrait, path)).collect::<Vec<_>>().join(", "))
+        }
+        _ => "no".to_owned(),
+    };
+    vec![format!("  {}", reads.runtime.name), instructions, cell("skills"), cell("rules"), cell("agents")]
+}
+
+fn paths(list: &[PathBuf]) -> Value {
+    list.iter().map(|path| json!(path.to_string_lossy())).collect()
+}
+
+fn object(portrait: &Portrait) -> Value {
+    let card = &portrait.card;
+    let owner = match portrait.owner.as_ref().map(|owner| &owner.file) {
+        None => Value::Null,
+        Some(Ok(OwnerFile { owner: id, .. })) => json!({ "id": id.value, "path": id.path.to_string_lossy(), "line": id.line, "why": null }),
+        Some(Err(error)) => json!({ "id": null, "path": error.path.to_string_lossy(), "line": error.line, "why": error.why }),
+    };
+    let item = |section: &str, item: &Equipped| json!({ "name": item_name(section, item), "on": item.on, "dotdir": item.dotdir, "path": item.path.to_string_lossy() });
+    let mut equipped = Map::new();
+    for section in SECTIONS {
+        let items = portrait.equipped.get(section).map(Vec::as_slice).unwrap_or_default();
+        equipped.insert(section.to_owned(), items.iter().map(|one| item(section, one)).collect());
+    }
+    let reads: Vec<Value> = portrait
+        .reads
+        .iter()
+        .map(|reads| {
+            let mut row = Map::new();
+            row.insert("runtime".to_owned(), json!(reads.runtime.name));
+            row.insert("instructions".to_owned(), json!({ "files": paths(&reads.instructions), "agents_md": reads.agents_md }));
+            for (section, reading) in &reads.sections {
+                row.insert((*section).to_owned(), json!({ "native": paths(&reading.native), "apart": paths(&reading.apart) }));
+            }
+            Value::Object(row)
+        })
+        .collect();
+    let below: Vec<Value> = portrait
+        .below
+        .iter()
+        .map(|below| json!({ "dir": below.path.to_string_lossy(), "id": agent_of(below), "owner": below.owner.as_deref().map(Owner::id) }))
+        .collect();
+    let waiting = portrait.waiting;
+    json!({
+        "schema": 1, "dir": portrait.dir.to_string_lossy(), "id": card.id.value,
+        "identity": {
+            "path": card.path.to_string_lossy(), "description": card.description, "runtime": card.runtime, "parent": card.parent,
+            "wake": card.wake, "hooks": card.hooks, "memory": card.memory, "vendor": card.vendor, "extra": card.extra,
+        },
+        "owner": owner, "equipped": equipped, "reads": reads,
+        "inbox": { "new": waiting.new, "taken": waiting.taken, "done": waiting.done, "declined": waiting.declined },
+        "below": below, "notes": notes(portrait).collect::<Vec<_>>(),
+    })
+}
