@@ -607,16 +607,17 @@ fn open_unfollowed(path: &Path) -> io::Result<File> {
 }
 
 /// Hands the content of a regular file to `take`, piece by piece; a link is not followed. Returns
-/// its length.
+/// what the disk says about the file, with the length that was read.
 ///
 /// # Errors
 /// Where it is not there, not a regular file, or can't be read.
-pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Outcome<u64> {
-    let mut len = 0_u64;
+pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Outcome<Meta> {
     let read = open_unfollowed(path).and_then(|mut file| {
+        let meta = Meta::from(file.metadata()?);
+        let mut len = 0_u64;
         loop {
             let count = match file.read(buffer) {
-                Ok(0) => return Ok(()),
+                Ok(0) => return Ok(Meta { len, ..meta }),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
@@ -625,7 +626,7 @@ pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) 
             take(buffer.get(..count).unwrap_or_default());
         }
     });
-    tell("read", path, read).map(|()| len)
+    tell("read", path, read)
 }
 
 /// Copies a regular file to a name that is free, with its permission bits; a link is not followed.
