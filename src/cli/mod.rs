@@ -25,6 +25,8 @@ pub enum Answer {
     Yes,
     /// 1: the answer is no (refused by a check, findings, nothing there).
     No,
+    /// The exit code of the command that was run.
+    Exit(u8),
 }
 
 /// What a verb returns: an answer, or why it could not be carried out (2).
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Exit(code)) => ExitCode::from(code),
         Err(failure) => {
             failure.show(json);
             ExitCode::from(2)
