@@ -19,6 +19,7 @@
 
 pub mod cli;
 pub mod custody;
+pub mod hooks;
 pub mod loadout;
 pub mod sys;
 pub mod text;

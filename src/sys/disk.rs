@@ -155,6 +155,30 @@ pub fn read_link(path: &Path) -> Outcome<PathBuf> {
     tell("read the link", path, fs::read_link(path))
 }
 
+/// What a path is to somebody who follows links by hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing is there.
+    Absent,
+    /// Something that is no link.
+    Solid,
+    /// A link with this text.
+    Link(PathBuf),
+}
+
+/// Looks whether a path is a link, in one call.
+///
+/// # Errors
+/// Where the disk can't say (no permission to look, a name too long).
+pub fn step_at(path: &Path) -> Outcome<Step> {
+    match fs::read_link(path) {
+        Ok(target) => Ok(Step::Link(target)),
+        Err(error) if error.raw_os_error() == Some(nix::libc::EINVAL) => Ok(Step::Solid),
+        Err(error) if is_absent(&error) => Ok(Step::Absent),
+        Err(error) => Err(PathError::new("look at", path, error)),
+    }
+}
+
 /// The real path: all links followed, no `.` or `..`.
 ///
 /// # Errors

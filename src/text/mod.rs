@@ -1,6 +1,7 @@
 //! Text with rules: names that were checked, digests, and values that know where they came from.
 
 pub mod digest;
+pub mod header;
 pub mod name;
 
 use std::path::PathBuf;

@@ -58,8 +58,10 @@ impl fmt::Display for AgentId {
 /// # Errors
 /// Where it would lead out of the dotdir or to a private name.
 pub fn slot(name: &str) -> Result<&str, NameError> {
-    let fits =
-        !name.is_empty() && !name.starts_with('.') && name.len() <= 255 && !name.chars().any(|c| c == '/' || crate::sys::shown::hidden(c));
+    let fits = !name.is_empty()
+        && !name.starts_with('.')
+        && name.len() <= 255
+        && !name.chars().any(|c| matches!(c, '/' | '\\') || crate::sys::shown::hidden(c));
     if fits {
         Ok(name)
     } else {
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn slots() {
         assert!(slot("rules").is_ok());
-        for bad in ["", ".", "..", "a/b", ".git", "a\0"] {
+        for bad in ["", ".", "..", "a/b", "a\\b", ".git", "a\0"] {
             assert!(slot(bad).is_err(), "{bad:?}");
         }
     }

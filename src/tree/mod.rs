@@ -1,3 +1,5 @@
 //! Where things are. It finds; others decide what finding means.
 
+pub mod card;
 pub mod climb;
+pub mod real;

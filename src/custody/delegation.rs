@@ -1,0 +1,478 @@
+//! A refusal becomes a message to the owner: what was tried, as a change against the file as it is
+//! now, in the owner's inbox before the answer is given.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::asker::Asker;
+use super::diff::{self, Difference};
+use super::fence;
+use super::inbox;
+use super::letter::{self, Field, Kind, Letter};
+use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
+use super::mask;
+use super::patch;
+use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
+use crate::sys::disk;
+use crate::sys::shown;
+use crate::sys::time::{self, Timestamp};
+use crate::text::digest;
+
+/// The most of a captured change that stands in a message; the rest is cut, said, and kept beside.
+pub const MAX_CHANGE: usize = 256 << 10;
+
+/// The most of paths that a list in the front matter holds, in bytes.
+const MAX_LIST: usize = 16 << 10;
+
+/// How many requests of one sender and hour are kept in full; further ones are counted.
+const MAX_HELD: usize = 100;
+
+/// What a call would have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The file would be as given.
+    Content {
+        /// Which file: as in the act.
+        path: PathBuf,
+        /// What would stand in it.
+        bytes: Vec<u8>,
+    },
+    /// Texts in the file would be replaced, in order.
+    Edits {
+        /// Which file: as in the act.
+        path: PathBuf,
+        /// Old text, new text, and whether all places are meant.
+        edits: Vec<(String, String, bool)>,
+    },
+    /// A patch, as the tool got it.
+    Patch(String),
+    /// A shell command. Never executed by loci.
+    Command(String),
+    /// What a tool was given that has no closer form.
+    Input(String),
+    /// Nothing was captured.
+    None,
+}
+
+/// A file that the sender read before, newest last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// Which.
+    pub path: PathBuf,
+    /// First and last line, where known.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// A refused call.
+#[derive(Debug, Clone)]
+pub struct Attempt<'a> {
+    /// Who tried.
+    pub asker: &'a Asker,
+    /// Under which harness.
+    pub harness: &'a str,
+    /// In which session.
+    pub session: Option<&'a str>,
+    /// With which tool.
+    pub tool: &'a str,
+    /// What would have changed.
+    pub change: Change,
+    /// The ruling that refused it.
+    pub ruling: &'a Ruling,
+    /// What was read before.
+    pub reads: Vec<Read>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What became of the hand-over to one owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// To whom.
+    pub owner: Owner,
+    /// What it is about: real paths.
+    pub targets: Vec<PathBuf>,
+    /// What the message carries, in a few words.
+    pub carries: String,
+    /// Where an answer would arrive; `None` for an asker without a body.
+    pub answer: Option<PathBuf>,
+    /// How it went; a failure is said in words.
+    pub outcome: Result<Filed, String>,
+}
+
+/// A message that was filed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filed {
+    /// Its id.
+    pub id: String,
+    /// The inbox that it lies in.
+    pub inbox: PathBuf,
+    /// Whether the same attempt had been filed before; then only the log grew.
+    pub again: bool,
+    /// Where the earlier message stands by now.
+    pub state: inbox::State,
+    /// When anybody last dealt with a message of that inbox.
+    pub last_worked: Option<String>,
+}
+
+/// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
+#[must_use]
+pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
+    let mut groups: BTreeMap<(Who, PathBuf), Vec<&ActRuling>> = BTreeMap::new();
+    for act in attempt.ruling.refused() {
+        let Some(owner) = &act.owner else { continue };
+        let place = match owner.who {
+            Who::Agent(_) => owner.body.clone().unwrap_or_else(|| owner.dir.clone()),
+            // A broken owner file names nobody who could mend it; the human can.
+            Who::Human | Who::Unclear => surroundings.home.clone(),
+        };
+        groups.entry((owner.who.clone(), place)).or_default().push(act);
+    }
+    groups.into_iter().map(|((who, place), acts)| to_one(attempt, surroundings, &who, &place, &acts)).collect()
+}
+
+fn to_one(attempt: &Attempt<'_>, surroundings: &Surroundings, who: &Who, place: &Path, acts: &[&ActRuling]) -> Delivery {
+    let mut targets: Vec<PathBuf> = acts.iter().map(|act| act.path().to_owned()).collect();
+    targets.sort();
+    targets.dedup();
+    let owner = acts.iter().find_map(|act| act.owner.clone());
+    let owner = owner.unwrap_or_else(|| Owner { who: who.clone(), dir: place.to_owned(), file: None, body: None, note: None });
+    let captured = capture(&attempt.change, acts, &owner.dir);
+    let carries = captured.carries();
+    let outcome = match who {
+        Who::Agent(id) => delegate(attempt, id.as_str(), place, &owner, &targets, &captured),
+        Who::Human | Who::Unclear => request(attempt, place, &owner, &targets, &captured),
+    };
+    let outcome = outcome.map_err(|error| {
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        format!("failed to {error}{cause}")
+    });
+    if let Ok(filed) = &outcome
+        && !filed.again
+    {
+        // What was sent is a convenience for the sender; the message stands without it.
+        let _ = remember(attempt, surroundings, filed, who);
+    }
+    let answer = attempt.asker.body.as_deref().map(|body| Mailbox::of(body).dir().to_owned());
+    Delivery { owner, targets, carries, answer, outcome }
+}
+
+/// The name of a message: the same attempt has the same one.
+fn key(parts: &[&[u8]]) -> String {
+    digest::sha256_of_parts(parts.iter().copied()).chars().take(16).collect()
+}
+
+fn attempt_key(attempt: &Attempt<'_>, to: &str, targets: &[PathBuf], captured: &Captured) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let body = attempt.asker.body.as_deref().unwrap_or(Path::new(""));
+    let mut parts: Vec<&[u8]> =
+        vec![b"attempt", attempt.asker.name().as_bytes(), body.as_os_str().as_bytes(), to.as_bytes(), captured.raw.as_bytes()];
+    parts.extend(targets.iter().map(|path| path.as_os_str().as_bytes()));
+    key(&parts)
+}
+
+fn delegate(
+    attempt: &Attempt<'_>,
+    to: &str,
+    place: &Path,
+    owner: &Owner,
+    targets: &[PathBuf],
+    captured: &Captured,
+) -> Result<Filed, MailError> {
+    let mailbox = Mailbox::of(place);
+    let key = attempt_key(attempt, to, targets, captured);
+    let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &[]);
+    if let Some(full) = captured.full().filter(|_| !matches!(mailbox.find(&key), Ok(Some(_)))) {
+        mailbox.hold(&format!("{key}.txt"), full.as_bytes())?;
+    }
+    let placed = mailbox.deliver(&key, &letter.render())?;
+    filed(attempt, &mailbox, &key, &letter, placed, &[])
+}
+
+/// A request goes into the human's inbox: one digest for each sender and hour, each request whole
+/// beside it.
+fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf], captured: &Captured) -> Result<Filed, MailError> {
+    let mailbox = Mailbox::of(home);
+    let hour: String = time::to_second(attempt.at).chars().take(13).collect();
+    let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
+    let key = attempt_key(attempt, "human", targets, captured);
+    let name = format!("{digest_key}.{key}.md");
+    let letter =
+        write_letter(attempt, Kind::Request, &key, "human", owner, targets, captured, &[("digest", Field::Text(digest_key.clone()))]);
+    let held = mailbox.held()?;
+    let full = held
+        .iter()
+        .filter(|held| held.starts_with(&digest_key) && std::path::Path::new(held).extension().is_some_and(|end| end == "md"))
+        .count();
+    let placed = if full >= MAX_HELD && !held.contains(&name) {
+        None
+    } else {
+        if let Some(full) = captured.full() {
+            mailbox.hold(&format!("{digest_key}.{key}.txt"), full.as_bytes())?;
+        }
+        Some(mailbox.hold(&name, &letter.render())?)
+    };
+    let digest = Letter {
+        id: letter::id(attempt.at, &digest_key),
+        kind: Kind::Digest,
+        body: format!(
+            "Requests of {} in the hour from {hour}:00Z. Each one stands in `held/`, named {digest_key}.KEY.md.\n",
+            attempt.asker.name()
+        ),
+        fields: Vec::new(),
+        ..letter.clone()
+    };
+    mailbox.deliver(&digest_key, &digest.render())?;
+    let mut record = inbox::record(attempt.at, &digest_key, if placed.is_some() { "held" } else { "unkept" }, attempt.asker.name());
+    if placed.is_some() {
+        record["held"] = name.into();
+    }
+    record["targets"] = targets.iter().take(8).map(|path| shown::path(path).to_string()).collect::<Vec<_>>().into();
+    record["tool"] = attempt.tool.into();
+    mailbox.log(&record)?;
+    let again = matches!(placed, Some(Placed::Again(_)));
+    let id = if placed.is_some() { letter.id } else { digest.id };
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: inbox::State::New, last_worked: None })
+}
+
+/// The record of a delivery, and what the log said before.
+fn filed(
+    attempt: &Attempt<'_>,
+    mailbox: &Mailbox,
+    key: &str,
+    letter: &Letter,
+    placed: Placed,
+    more: &[(&str, &str)],
+) -> Result<Filed, MailError> {
+    let (again, id) = match &placed {
+        Placed::Fresh(_) => (false, letter.id.clone()),
+        Placed::Again(path) => (true, inbox::id_of(path, key)?),
+    };
+    let (records, _) = mailbox.records().unwrap_or_default();
+    let standing = inbox::fold(&records).remove(key).unwrap_or_default();
+    let mut record = inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name());
+    for (name, value) in more {
+        record[*name] = (*value).into();
+    }
+    mailbox.log(&record)?;
+    let last_worked = inbox::last_worked(&records).map(str::to_owned);
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: standing.state, last_worked })
+}
+
+/// A list that fits into the front matter; what does not is counted.
+fn bounded(items: impl Iterator<Item = String>) -> Vec<String> {
+    let (mut list, mut size, mut left) = (Vec::new(), 0, 0_usize);
+    for item in items {
+        if left == 0 && size + item.len() <= MAX_LIST {
+            size += item.len();
+            list.push(item);
+        } else {
+            left += 1;
+        }
+    }
+    if left > 0 {
+        list.push(format!("(and {left} more)"));
+    }
+    list
+}
+
+#[expect(clippy::too_many_arguments, reason = "one place where all that a message says comes together")]
+fn write_letter(
+    attempt: &Attempt<'_>,
+    kind: Kind,
+    key: &str,
+    to: &str,
+    owner: &Owner,
+    targets: &[PathBuf],
+    captured: &Captured,
+    more: &[(&'static str, Field)],
+) -> Letter {
+    let text = |text: &str| Field::Text(text.to_owned());
+    let mut fields = vec![("harness", text(attempt.harness))];
+    fields.extend(attempt.session.map(|session| ("session", text(session))));
+    fields.push(("tool", text(attempt.tool)));
+    fields.push(("directory", Field::Text(shown::path(&owner.dir).to_string())));
+    fields.push(("targets", Field::List(bounded(targets.iter().map(|path| shown::path(path).to_string())))));
+    // The newest reads matter most: the oldest are left out first.
+    let mut reads = bounded(attempt.reads.iter().rev().map(Read::shown));
+    reads.reverse();
+    fields.push(("reads", Field::List(reads)));
+    fields.push(("change", text(captured.word)));
+    let (masked, count) = mask::mask(&captured.text);
+    let cut = cut_at(&masked, MAX_CHANGE);
+    if count > 0 {
+        fields.push(("masked", Field::Count(count)));
+    }
+    if cut < masked.len() {
+        fields.push(("cut", Field::Count(masked.len() - cut)));
+    }
+    fields.push(("hops", Field::Count(0)));
+    fields.extend(more.iter().cloned());
+    let mut body = format!(
+        "{} tried to change what is {}, and was refused. What it changes was captured and is not applied.\n",
+        attempt.asker.name(),
+        if to == "human" { "the human's".to_owned() } else { format!("{to}'s") }
+    );
+    if let Some(note) = &owner.note {
+        body += "\n## Your note for each delegation\n\n";
+        body += &fence::block("text", note);
+    }
+    body += "\n## Change\n\n";
+    if count > 0 {
+        body += &format!("{count} places look like secrets and are masked, so it can't be applied as it stands.\n\n");
+    }
+    match captured.word {
+        "none" => body += "Nothing of it could be captured.\n",
+        _ => body += &fence::block(captured.language, masked.get(..cut).unwrap_or_default()),
+    }
+    if cut < masked.len() {
+        body += &format!(
+            "\nCut: {} of {} bytes are shown. The full text lies in the inbox as `held/`, named by {key} with `.txt`.\n",
+            cut,
+            masked.len()
+        );
+    }
+    Letter {
+        id: letter::id(attempt.at, key),
+        kind,
+        from: attempt.asker.name().to_owned(),
+        from_body: attempt.asker.body.as_deref().and_then(Path::to_str).map(str::to_owned),
+        to: to.to_owned(),
+        at: time::to_second(attempt.at),
+        fields,
+        body,
+    }
+}
+
+/// The last boundary of a character at or before `max`.
+fn cut_at(text: &str, max: usize) -> usize {
+    if text.len() <= max {
+        return text.len();
+    }
+    (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+impl Read {
+    fn shown(&self) -> String {
+        match self.lines {
+            Some((first, last)) => format!("{}:{first}-{last}", shown::path(&self.path)),
+            None => shown::path(&self.path).to_string(),
+        }
+    }
+}
+
+/// What was captured for one owner.
+struct Captured {
+    /// The word in the front matter.
+    word: &'static str,
+    /// The language of the block it stands in.
+    language: &'static str,
+    /// What it says.
+    text: String,
+    /// What tells one attempt from another.
+    raw: String,
+}
+
+impl Captured {
+    fn new(word: &'static str, language: &'static str, text: String) -> Self {
+        Self { word, language, raw: format!("{word}\n{text}"), text }
+    }
+
+    fn carries(&self) -> String {
+        match self.word {
+            "patch" => "your change as a patch",
+            "content" => "the digest of your content",
+            "command" => "your command (it will not be run)",
+            "input" => "what the tool was given",
+            _ => "which file it was, and nothing of the change",
+        }
+        .to_owned()
+    }
+
+    /// The full text, masked, where a message can't hold it.
+    fn full(&self) -> Option<String> {
+        (self.text.len() > MAX_CHANGE).then(|| mask::mask(&self.text).0)
+    }
+}
+
+/// The part of a change that is about these acts, against the disk as it is now.
+fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captured {
+    match change {
+        Change::None => Captured::new("none", "", String::new()),
+        Change::Command(text) => Captured::new("command", "text", text.clone()),
+        Change::Input(text) => Captured::new("input", "text", text.clone()),
+        Change::Patch(text) => Captured::new("patch", "diff", part_of(text, acts)),
+        Change::Content { path, bytes } => {
+            compared(path, acts, dir, |_| Some(bytes.clone()), || String::from_utf8_lossy(bytes).into_owned())
+        }
+        Change::Edits { path, edits } => {
+            let apply = |old: Option<&[u8]>| {
+                let text = std::str::from_utf8(old.unwrap_or_default()).ok()?;
+                diff::edited(text, edits).map(String::into_bytes)
+            };
+            let as_text = || edits.iter().map(|(old, new, _)| format!("replace:\n{old}\nby:\n{new}\n")).collect::<Vec<_>>().join("\n");
+            compared(path, acts, dir, apply, as_text)
+        }
+    }
+}
+
+fn compared(
+    path: &Path,
+    acts: &[&ActRuling],
+    dir: &Path,
+    apply: impl Fn(Option<&[u8]>) -> Option<Vec<u8>>,
+    as_text: impl Fn() -> String,
+) -> Captured {
+    let real = acts.iter().find(|act| act.act.path == path).map_or(path, |act| act.path());
+    let name = real.strip_prefix(dir).unwrap_or(real).to_string_lossy().into_owned();
+    let old = match disk::look_through(real) {
+        Ok(None) => None,
+        _ => match disk::read_start(real, diff::MAX_SIDE as u64 + 1) {
+            Ok((data, _)) => Some(data),
+            // It can't be read, so there is nothing to compare with: the text as it came.
+            Err(_) => return Captured::new("input", "text", as_text()),
+        },
+    };
+    let Some(new) = apply(old.as_deref()) else { return Captured::new("input", "text", as_text()) };
+    let captured = match diff::difference(&name, old.as_deref(), Some(&new)) {
+        Difference::Text(text) => Captured::new("patch", "diff", text),
+        Difference::Digest(text) => Captured::new("content", "text", text),
+        Difference::None => Captured::new("patch", "diff", String::new()),
+    };
+    // The same attempt is the same attempt though the file went on in the meantime.
+    Captured { raw: format!("{}\n{}", captured.word, as_text()), ..captured }
+}
+
+/// The sections of a patch that are about these acts; all of it where none can be told apart.
+fn part_of(text: &str, acts: &[&ActRuling]) -> String {
+    let ours = |name: &str| acts.iter().any(|act| act.act.path.ends_with(name.trim_start_matches("./")));
+    let sections = patch::sections(text);
+    let part: String = sections
+        .iter()
+        .filter(|section| ours(&section.path) || section.to.as_deref().is_some_and(ours))
+        .filter_map(|section| text.get(section.range.clone()))
+        .collect();
+    if part.is_empty() { text.to_owned() } else { part }
+}
+
+/// Where records of what was sent are kept: in the sender's body, else in the state folder.
+#[must_use]
+pub fn sent_log(asker: &Asker, state: &Path) -> PathBuf {
+    asker.body.as_deref().map_or_else(|| state.join("sent"), |body| body.join(".loci/memory/sent")).join("log.jsonl")
+}
+
+/// Remembers what was sent and where it lies, so that the sender can add to it by its id.
+fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, who: &Who) -> Result<(), MailError> {
+    let log = sent_log(attempt.asker, &surroundings.state);
+    if let Some(parent) = log.parent() {
+        disk::make_dirs(parent)?;
+    }
+    if let Some(body) = &attempt.asker.body {
+        keep_out_of_git(body)?;
+    }
+    let to = if let Who::Agent(id) = who { id.as_str() } else { "human" };
+    let record = serde_json::json!({
+        "at": time::to_second(attempt.at), "id": filed.id, "to": to, "inbox": filed.inbox.to_string_lossy(),
+    });
+    disk::append(&log, format!("{record}\n").as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! Whose it is, and what follows: a total function over what was found.
+
+use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
+
+use super::act::{Act, ActKind};
+use super::asker::Asker;
+use super::ruling::{ActRuling, Owner, Ruling, Verdict, Who, Why};
+use super::wall::Walled;
+use crate::text::name::AgentId;
+
+/// What an owner file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnerFile {
+    /// It can be read.
+    Clear {
+        /// Whose the directory is.
+        owner: AgentId,
+        /// The line that says so.
+        line: Option<usize>,
+        /// The body that alone is meant, where it names one (real).
+        body: Option<PathBuf>,
+        /// What is nobody's, as globs.
+        commons: Vec<String>,
+        /// The note for each delegation.
+        note: Option<String>,
+    },
+    /// It can't: somebody owns the directory.
+    Broken {
+        /// The line, where one is to blame.
+        line: Option<usize>,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// A directory on the way up that says something about whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Station {
+    /// The directory (real).
+    pub dir: PathBuf,
+    /// Whether it is the asker's own body.
+    pub home: bool,
+    /// Its owner file, with the path of it.
+    pub owner: Option<(PathBuf, OwnerFile)>,
+    /// Its identity file.
+    pub identity: Option<PathBuf>,
+}
+
+/// Something walled off that an act would hit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WallHit {
+    /// Which path of it.
+    pub path: PathBuf,
+    /// What it is.
+    pub what: Walled,
+    /// The file that says so; `None` for the built-in table.
+    pub decided_by: Option<PathBuf>,
+}
+
+/// What was found about one act.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActFacts {
+    /// The act.
+    pub act: Act,
+    /// Its real path; or why there is none. `None` where nobody has to look (a read).
+    pub real: Option<Result<PathBuf, String>>,
+    /// Stations from the path upward, nearest first.
+    pub up: Vec<Station>,
+    /// Owned directories and bodies below the path, where the act takes all of it.
+    pub below: Vec<Station>,
+    /// What of the wall it hits.
+    pub wall: Option<WallHit>,
+}
+
+/// What was found for a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Act by act.
+    pub acts: Vec<ActFacts>,
+    /// What people should be told.
+    pub notes: Vec<String>,
+}
+
+/// Rules on each act; the strictest verdict is the verdict of all.
+#[must_use]
+pub fn judge(facts: &Facts, asker: &Asker) -> Ruling {
+    let acts: Vec<ActRuling> = facts.acts.iter().map(|act| one(act, asker)).collect();
+    let verdict = acts.iter().map(|act| act.verdict).max().unwrap_or(Verdict::Allow);
+    Ruling { verdict, acts, notes: facts.notes.clone() }
+}
+
+/// A verdict and what decided it.
+struct Said {
+    verdict: Verdict,
+    why: Why,
+    owner: Option<Owner>,
+    decided_by: Option<PathBuf>,
+    line: Option<usize>,
+}
+
+impl Said {
+    fn plain(verdict: Verdict, why: Why) -> Self {
+        Self { verdict, why, owner: None, decided_by: None, line: None }
+    }
+}
+
+fn one(facts: &ActFacts, asker: &Asker) -> ActRuling {
+    let (real, said) = match (&facts.act.kind, &facts.real) {
+        (ActKind::Read, _) => (None, Said::plain(Verdict::Allow, Why::Reads)),
+        (ActKind::Run, _) => (None, Said::plain(Verdict::Unknown, Why::CannotKnow)),
+        (_, None) => (None, Said::plain(Verdict::Unknown, Why::Unresolved("nobody looked".to_owned()))),
+        (_, Some(Err(why))) => (None, Said::plain(Verdict::Unknown, Why::Unresolved(why.clone()))),
+        (_, Some(Ok(real))) => (Some(real.clone()), ruled(facts, real, asker)),
+    };
+    let Said { verdict, why, owner, decided_by, line } = said;
+    ActRuling { act: facts.act.clone(), real, owner, verdict, decided_by, line, why }
+}
+
+fn ruled(facts: &ActFacts, real: &Path, asker: &Asker) -> Said {
+    if let Some(hit) = &facts.wall {
+        let dir = hit.path.parent().unwrap_or(&hit.path).to_owned();
+        return Said {
+            verdict: Verdict::Refuse,
+            why: Why::Wall(hit.what),
+            owner: Some(Owner { who: Who::Human, dir, file: None, body: None, note: None }),
+            decided_by: hit.decided_by.clone(),
+            line: None,
+        };
+    }
+    let here = climb(&facts.up, real, asker);
+    if here.verdict == Verdict::Refuse {
+        return here;
+    }
+    facts.below.iter().find_map(|station| taken_along(station, asker)).unwrap_or(here)
+}
+
+/// The way up: the nearest station that knows decides.
+fn climb(up: &[Station], real: &Path, asker: &Asker) -> Said {
+    for station in up {
+        if station.home {
+            return Said { decided_by: station.identity.clone(), ..Said::plain(Verdict::Allow, Why::Home) };
+        }
+        let Some((file, owner)) = &station.owner else { continue };
+        return match owner {
+            OwnerFile::Broken { line, why } => Said {
+                verdict: Verdict::Refuse,
+                why: Why::Broken(why.clone()),
+                owner: Some(Owner { who: Who::Unclear, dir: station.dir.clone(), file: Some(file.clone()), body: None, note: None }),
+                decided_by: Some(file.clone()),
+                line: *line,
+            },
+            OwnerFile::Clear { owner, line, body, commons, note } => {
+                let (verdict, why) = if is_owner(owner, body.as_deref(), asker) {
+                    (Verdict::Allow, Why::Yours)
+                } else if let Some(why) = nobodys(&station.dir, real, commons) {
+                    (Verdict::Allow, why)
+                } else {
+                    (Verdict::Refuse, Why::Owned)
+                };
+                let body = body.clone();
+                let owner =
+                    Owner { who: Who::Agent(owner.clone()), dir: station.dir.clone(), file: Some(file.clone()), body, note: note.clone() };
+                Said { verdict, why, owner: Some(owner), decided_by: Some(file.clone()), line: *line }
+            }
+        };
+    }
+    Said::plain(Verdict::Allow, Why::Nobodys)
+}
+
+/// With a pinned body only that body is the owner, whatever another one calls itself.
+fn is_owner(owner: &AgentId, pinned: Option<&Path>, asker: &Asker) -> bool {
+    asker.agent.as_ref() == Some(owner) && pinned.is_none_or(|body| asker.body.as_deref() == Some(body))
+}
+
+/// What in an owned directory is nobody's: commons, and what lies *in* a `.git` (taking the `.git`
+/// itself away is an act on the directory).
+fn nobodys(dir: &Path, real: &Path, commons: &[String]) -> Option<Why> {
+    let rest = real.strip_prefix(dir).ok()?;
+    let mut parts: Vec<_> = rest.iter().collect();
+    parts.pop();
+    if parts.iter().any(|part| *part == ".git") {
+        return Some(Why::Plumbing);
+    }
+    commons.iter().find(|glob| common(glob, rest)).map(|glob| Why::Commons(glob.clone()))
+}
+
+/// A glob without a slash names files at any depth, one with a slash is anchored at the owned
+/// directory; what it names is common with all that lies below.
+fn common(glob: &str, rest: &Path) -> bool {
+    let glob = glob.trim_start_matches("./").trim_matches('/');
+    if glob.is_empty() || rest.as_os_str().is_empty() {
+        return false;
+    }
+    let anchored = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+    [anchored.clone(), format!("{anchored}/**")].iter().any(|glob| {
+        let glob = GlobBuilder::new(glob).literal_separator(true).build();
+        glob.is_ok_and(|glob| glob.compile_matcher().is_match(rest))
+    })
+}
+
+/// Whether a directory below goes along that is not the asker's, or a body at all: taking a body
+/// away takes its identity file.
+fn taken_along(station: &Station, asker: &Asker) -> Option<Said> {
+    let why = Why::Below(station.dir.clone());
+    if let Some((file, owner)) = &station.owner {
+        let (who, line, body, note) = match owner {
+            OwnerFile::Broken { line, .. } => (Who::Unclear, *line, None, None),
+            OwnerFile::Clear { owner, line, body, note, .. } => {
+                if is_owner(owner, body.as_deref(), asker) {
+                    // Its own, but the owner file in it is the human's.
+                    (Who::Human, *line, None, None)
+                } else {
+                    (Who::Agent(owner.clone()), *line, body.clone(), note.clone())
+                }
+            }
+        };
+        let owner = Owner { who, dir: station.dir.clone(), file: Some(file.clone()), body, note };
+        return Some(Said { verdict: Verdict::Refuse, why, owner: Some(owner), decided_by: Some(file.clone()), line });
+    }
+    station.identity.as_ref().map(|file| {
+        let owner = Owner { who: Who::Human, dir: station.dir.clone(), file: Some(file.clone()), body: None, note: None };
+        Said { verdict: Verdict::Refuse, why, owner: Some(owner), decided_by: Some(file.clone()), line: None }
+    })
+}
+
+/// Whether a glob of `commons:` can be used at all; a file with one that can't is broken.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_glob(glob: &str) -> Result<(), String> {
+    GlobBuilder::new(glob).literal_separator(true).build().map(drop).map_err(|error| error.kind().to_string())
+}

@@ -1,0 +1,143 @@
+//! A message as a file: front matter that nobody can forge from inside, and a Markdown body.
+//!
+//! Every text that comes from a tool call is written as a double-quoted scalar with all control
+//! characters escaped, so it can't open a line of its own.
+
+use std::fmt::Write as _;
+
+use crate::sys::shown;
+use crate::sys::time::Timestamp;
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A refused write, handed to its owner.
+    Delegation,
+    /// A refused write into what is the human's.
+    Request,
+    /// A list of requests of one sender in one hour.
+    Digest,
+    /// An answer.
+    Reply,
+}
+
+impl Kind {
+    /// The word in the front matter.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Delegation => "delegation",
+            Self::Request => "request",
+            Self::Digest => "digest",
+            Self::Reply => "reply",
+        }
+    }
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// Sortable by time; the part behind the hyphen is the key that its file is named by.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The sender's id, or `nobody`, or `human`.
+    pub from: String,
+    /// The sender's body, where an answer goes.
+    pub from_body: Option<String>,
+    /// The recipient's id, or `human`.
+    pub to: String,
+    /// When, in whole seconds.
+    pub at: String,
+    /// Further fields that only some kinds have, in order.
+    pub fields: Vec<(&'static str, Field)>,
+    /// The text below the front matter.
+    pub body: String,
+}
+
+/// The value of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Field {
+    /// One text.
+    Text(String),
+    /// Several.
+    List(Vec<String>),
+    /// A number.
+    Count(usize),
+}
+
+/// An id for a key: the second it was made in, then the key.
+#[must_use]
+pub fn id(at: Timestamp, key: &str) -> String {
+    let second = crate::sys::time::to_second(at).replace(['-', ':'], "");
+    format!("{second}-{key}")
+}
+
+/// The key of an id, which names its file; `None` where it is no id.
+#[must_use]
+pub fn key(id: &str) -> Option<&str> {
+    let (_, key) = id.rsplit_once('-')?;
+    is_key(key).then_some(key)
+}
+
+/// Whether a text is a key: 16 hex digits. Nothing else becomes part of a file name.
+#[must_use]
+pub fn is_key(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// A text as a double-quoted scalar of YAML on one line.
+#[must_use]
+pub fn scalar(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if shown::hidden(c) => {
+                // Writing to a string can't fail.
+                let _ = if u32::from(c) > 0xffff { write!(out, "\\U{:08x}", u32::from(c)) } else { write!(out, "\\u{:04x}", u32::from(c)) };
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+impl Letter {
+    /// The file.
+    #[must_use]
+    pub fn render(&self) -> Vec<u8> {
+        let mut out = String::from("---\nschema: 1\n");
+        let text = |name: &str, text: &str| format!("{name}: {}\n", scalar(text));
+        out += &text("id", &self.id);
+        out += &format!("kind: {}\n", self.kind.word());
+        out += &text("from", &self.from);
+        if let Some(body) = &self.from_body {
+            out += &text("from_body", body);
+        }
+        out += &text("to", &self.to);
+        out += &text("at", &self.at);
+        for (name, field) in &self.fields {
+            match field {
+                Field::Text(value) => out += &text(name, value),
+                Field::Count(count) => out += &format!("{name}: {count}\n"),
+                Field::List(items) if items.is_empty() => out += &format!("{name}: []\n"),
+                Field::List(items) => {
+                    out += &format!("{name}:\n");
+                    items.iter().for_each(|item| out += &format!("  - {}\n", scalar(item)));
+                }
+            }
+        }
+        out += "---\n\n";
+        out += &self.body;
+        out.into_bytes()
+    }
+}

@@ -1,0 +1,303 @@
+//! An inbox on the disk: `.loci/memory/inbox/{tmp,new,cur,held}` and its log.
+//!
+//! Delivery is a file in `tmp/`, synced, then renamed into `new/` where no message of that name may
+//! stand yet: whoever is killed leaves either nothing that counts or a whole message, and two that
+//! deliver at once lose nothing. A message goes from `new/` to `cur/` when somebody begins to deal
+//! with it, never back.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::letter;
+use crate::sys::disk::{self, Kind, PathError};
+use crate::sys::process::Identity;
+use crate::sys::shown;
+
+/// Why an inbox can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    /// Something stands where a directory or a file of the inbox belongs. A link there could lead a
+    /// message anywhere.
+    #[error("use the inbox: {} is not {expected}", shown::path(.path))]
+    Odd {
+        /// What is odd.
+        path: PathBuf,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] PathError),
+}
+
+/// How a delivery ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Placed {
+    /// It is in `new/`.
+    Fresh(PathBuf),
+    /// The same message was delivered before, and lies there.
+    Again(PathBuf),
+}
+
+/// An inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mailbox {
+    home: PathBuf,
+    dir: PathBuf,
+}
+
+/// The largest message file; what a letter carries is cut far below.
+pub const MAX_LETTER: u64 = 1 << 20;
+
+/// The most of a log that is read. A line is about 150 bytes.
+const MAX_LOG: u64 = 64 << 20;
+
+impl Mailbox {
+    /// The inbox of a body, or of an owned directory whose owner's body is not known. The human's
+    /// is that of the home directory.
+    #[must_use]
+    pub fn of(place: &Path) -> Self {
+        Self { home: place.to_owned(), dir: place.join(".loci/memory/inbox") }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The directory that it belongs to.
+    #[must_use]
+    pub fn place(&self) -> &Path {
+        &self.home
+    }
+
+    /// Whether there is one.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        matches!(disk::look(&self.dir), Ok(Some(meta)) if meta.kind == Kind::Dir)
+    }
+
+    /// Refuses links and oddities where the inbox's own directories and log belong. Nothing there
+    /// yet is fine.
+    fn check(&self) -> Result<(), MailError> {
+        let loci = self.home.join(".loci");
+        let memory = loci.join("memory");
+        for dir in [loci, memory, self.dir.clone(), self.dir.join("tmp"), self.dir.join("new"), self.dir.join("cur"), self.dir.join("held")]
+        {
+            if disk::look(&dir)?.is_some_and(|meta| meta.kind != Kind::Dir) {
+                return Err(MailError::Odd { path: dir, expected: "a directory" });
+            }
+        }
+        let log = self.log_file();
+        if disk::look(&log)?.is_some_and(|meta| meta.kind != Kind::File) {
+            return Err(MailError::Odd { path: log, expected: "a regular file" });
+        }
+        Ok(())
+    }
+
+    /// Makes what is missing; whoever makes the memory of a body keeps it out of git.
+    ///
+    /// # Errors
+    /// Where something else stands there, or it can't be made.
+    pub fn prepare(&self) -> Result<(), MailError> {
+        self.check()?;
+        for dir in ["tmp", "new", "cur"] {
+            disk::make_dirs(&self.dir.join(dir))?;
+        }
+        keep_out_of_git(&self.home)?;
+        Ok(())
+    }
+
+    /// Where the message of a key lies, `new/` looked at first: messages only move from there to
+    /// `cur/`, so none is missed between the two looks.
+    ///
+    /// # Errors
+    /// Where the disk can't say.
+    pub fn find(&self, key: &str) -> Result<Option<PathBuf>, MailError> {
+        for dir in ["new", "cur"] {
+            let path = self.dir.join(dir).join(format!("{key}.md"));
+            if disk::look(&path)?.is_some_and(|meta| meta.kind == Kind::File) {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Delivers a message under its key, unless one of that key is there.
+    ///
+    /// # Errors
+    /// Where the inbox can't be used or written; then nothing was delivered.
+    pub fn deliver(&self, key: &str, data: &[u8]) -> Result<Placed, MailError> {
+        self.prepare()?;
+        if let Some(path) = self.find(key)? {
+            return Ok(Placed::Again(path));
+        }
+        let path = self.dir.join("new").join(format!("{key}.md"));
+        self.place_at(key, &path, data)
+    }
+
+    /// Keeps a file beside the messages under a name of its own.
+    ///
+    /// # Errors
+    /// As [`Mailbox::deliver`].
+    pub fn hold(&self, name: &str, data: &[u8]) -> Result<Placed, MailError> {
+        self.prepare()?;
+        disk::make_dirs(&self.dir.join("held"))?;
+        let path = self.dir.join("held").join(name);
+        if disk::look(&path)?.is_some() {
+            return Ok(Placed::Again(path));
+        }
+        self.place_at(name, &path, data)
+    }
+
+    fn place_at(&self, name: &str, path: &Path, data: &[u8]) -> Result<Placed, MailError> {
+        let me = Identity::of_self();
+        let temp = self.dir.join("tmp").join(format!("{name}.{}.{}", me.pid, me.start));
+        self.sweep();
+        let mut tries = 2;
+        loop {
+            disk::write_new(&temp, data, 0o600)?;
+            let Err(error) = disk::rename_noreplace(&temp, path) else { break };
+            tries -= 1;
+            match error.source.kind() {
+                std::io::ErrorKind::AlreadyExists => {
+                    let _ = disk::remove_file(&temp);
+                    return Ok(Placed::Again(path.to_owned()));
+                }
+                // Swept away by somebody who can't see this process (another namespace).
+                std::io::ErrorKind::NotFound if tries > 0 => {}
+                _ => {
+                    let _ = disk::remove_file(&temp);
+                    return Err(error.into());
+                }
+            }
+        }
+        if let Some(parent) = path.parent() {
+            disk::sync_dir(parent)?;
+        }
+        Ok(Placed::Fresh(path.to_owned()))
+    }
+
+    /// Takes away what processes that were killed left in `tmp/`. What can't be taken away is no
+    /// message and does no harm.
+    fn sweep(&self) {
+        let Ok(entries) = disk::list_unsorted(&self.dir.join("tmp")) else { return };
+        let boot = Identity::of_self().boot;
+        for entry in entries {
+            let Some(name) = entry.name.to_str() else { continue };
+            let mut parts = name.rsplit('.');
+            let (start, pid) = (parts.next().and_then(|text| text.parse().ok()), parts.next().and_then(|text| text.parse().ok()));
+            if let (Some(start), Some(pid)) = (start, pid)
+                && !(Identity { pid, start, boot: boot.clone() }).is_alive()
+            {
+                let _ = disk::remove_file(&self.dir.join("tmp").join(name));
+            }
+        }
+    }
+
+    /// Moves a message on to `cur/`; one that is there already stays.
+    ///
+    /// # Errors
+    /// Where it can't be moved.
+    pub fn settle(&self, key: &str) -> Result<(), MailError> {
+        let name = format!("{key}.md");
+        let (new, cur) = (self.dir.join("new").join(&name), self.dir.join("cur").join(&name));
+        if disk::look(&new)?.is_some() {
+            disk::make_dirs(&self.dir.join("cur"))?;
+            disk::rename(&new, &cur)?;
+            disk::sync_dir(&self.dir.join("cur"))?;
+        }
+        Ok(())
+    }
+
+    /// The keys of all messages, sorted; `true` for those that are still in `new/`.
+    ///
+    /// # Errors
+    /// Where a directory can't be read.
+    pub fn keys(&self) -> Result<Vec<(String, bool)>, MailError> {
+        self.check()?;
+        let mut keys = Vec::new();
+        for (dir, new) in [("new", true), ("cur", false)] {
+            let path = self.dir.join(dir);
+            if disk::look(&path)?.is_none() {
+                continue;
+            }
+            for entry in disk::list(&path)? {
+                let key = entry.name.to_str().and_then(|name| name.strip_suffix(".md")).filter(|key| letter::is_key(key));
+                if let Some(key) = key.filter(|_| entry.kind == Kind::File) {
+                    keys.push((key.to_owned(), new));
+                }
+            }
+        }
+        keys.sort();
+        keys.dedup_by(|a, b| a.0 == b.0);
+        Ok(keys)
+    }
+
+    /// The names of what is held beside the messages, sorted.
+    ///
+    /// # Errors
+    /// Where the directory can't be read.
+    pub fn held(&self) -> Result<Vec<String>, MailError> {
+        let dir = self.dir.join("held");
+        if disk::look(&dir)?.is_none() {
+            return Ok(Vec::new());
+        }
+        let entries = disk::list(&dir)?;
+        Ok(entries.into_iter().filter(|entry| entry.kind == Kind::File).filter_map(|entry| entry.name.into_string().ok()).collect())
+    }
+
+    /// The log, whose fold says where each message stands.
+    #[must_use]
+    pub fn log_file(&self) -> PathBuf {
+        self.dir.join("log.jsonl")
+    }
+
+    /// Appends a record to the log.
+    ///
+    /// # Errors
+    /// Where it can't be written.
+    pub fn log(&self, record: &Value) -> Result<(), MailError> {
+        self.check()?;
+        disk::append(&self.log_file(), format!("{record}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// The records of the log in order, and how many lines could not be read (a torn one counts).
+    ///
+    /// # Errors
+    /// Where it can't be read.
+    pub fn records(&self) -> Result<(Vec<Value>, usize), MailError> {
+        self.check()?;
+        let log = self.log_file();
+        if disk::look(&log)?.is_none() {
+            return Ok((Vec::new(), 0));
+        }
+        let (data, more) = disk::read_start(&log, MAX_LOG)?;
+        let (mut records, mut skipped) = (Vec::new(), usize::from(more));
+        for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            match serde_json::from_slice::<Value>(line) {
+                Ok(record) if record.is_object() => records.push(record),
+                _ => skipped += 1,
+            }
+        }
+        Ok((records, skipped))
+    }
+}
+
+/// Writes `*` into the `.gitignore` of a body's memory where there is none: memory never travels.
+///
+/// # Errors
+/// Where it can't be written.
+pub fn keep_out_of_git(place: &Path) -> Result<(), PathError> {
+    let path = place.join(".loci/memory/.gitignore");
+    if disk::look(&path)?.is_some() {
+        return Ok(());
+    }
+    match disk::write_new(&path, b"*\n", 0o644) {
+        Err(error) if error.source.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,176 @@
+//! Secrets that look like tokens are masked before text of a tool call is filed.
+//!
+//! By shape only, and with care for code: what is masked has a well-known prefix, is a private key,
+//! or is a long literal behind a word like `password`. A secret without a shape stays.
+
+/// What stands where a secret stood.
+pub const MASK: &str = "[masked]";
+
+/// Prefixes of tokens, and how many characters have to follow.
+const PREFIXES: &[(&str, usize)] = &[
+    ("sk-", 20),
+    ("ghp_", 30),
+    ("gho_", 30),
+    ("ghu_", 30),
+    ("ghs_", 30),
+    ("ghr_", 30),
+    ("github_pat_", 30),
+    ("glpat-", 20),
+    ("npm_", 30),
+    ("pypi-", 30),
+    ("hf_", 30),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("xoxa-", 20),
+    ("xoxs-", 20),
+    ("xapp-", 20),
+    ("AKIA", 16),
+    ("ASIA", 16),
+    ("AIza", 30),
+    ("ya29.", 30),
+    ("dop_v1_", 30),
+    ("SG.", 30),
+    ("sk_live_", 16),
+    ("rk_live_", 16),
+    ("eyJ", 60),
+];
+
+/// Words that stand before a secret, in lower case.
+const WORDS: &[&str] = &["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "private_key"];
+
+fn in_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'+' | b'/' | b'=' | b'~')
+}
+
+/// Masks what looks like a secret; says how many there were.
+#[must_use]
+pub fn mask(text: &str) -> (String, usize) {
+    let mut out = String::with_capacity(text.len());
+    let mut count = 0;
+    let mut in_key = false;
+    for line in text.split_inclusive('\n') {
+        if in_key {
+            in_key = !line.contains("-----END ");
+            continue;
+        }
+        if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY-----") {
+            count += 1;
+            // The sign of a diff line stays.
+            out.extend(line.chars().next().filter(|c| matches!(c, '+' | '-' | ' ')));
+            out.push_str(MASK);
+            out.push('\n');
+            in_key = !line.contains("-----END ");
+            continue;
+        }
+        count += mask_line(line, &mut out);
+    }
+    (out, count)
+}
+
+fn mask_line(line: &str, out: &mut String) -> usize {
+    let mut count = 0;
+    let mut rest = line;
+    let mut before = None::<u8>;
+    while !rest.is_empty() {
+        // A token begins where the character before it can't be part of one.
+        let starts = before.is_none_or(|byte| !in_token(byte) || matches!(byte, b'=' | b'+' | b'-' | b'/'));
+        let len = if starts { token_len(rest) } else { 0 };
+        if let Some((token, after)) = (len > 0).then(|| rest.split_at_checked(len)).flatten() {
+            if is_prefixed(token) || (is_random(token) && after_word(line, rest.len())) {
+                out.push_str(MASK);
+                count += 1;
+            } else {
+                out.push_str(token);
+            }
+            before = token.bytes().next_back();
+            rest = after;
+        } else {
+            let Some(c) = rest.chars().next() else { break };
+            out.push(c);
+            before = rest.bytes().nth(c.len_utf8() - 1);
+            rest = rest.get(c.len_utf8()..).unwrap_or_default();
+        }
+    }
+    count
+}
+
+fn token_len(rest: &str) -> usize {
+    let first = rest.bytes().next();
+    if first.is_none_or(|byte| !byte.is_ascii_alphanumeric()) {
+        return 0;
+    }
+    rest.bytes().take_while(|byte| in_token(*byte)).count()
+}
+
+fn is_prefixed(token: &str) -> bool {
+    PREFIXES.iter().any(|(prefix, min)| {
+        token.strip_prefix(prefix).is_some_and(|rest| {
+            rest.len() >= *min
+                && rest.bytes().filter(u8::is_ascii_alphanumeric).count() >= *min
+                && (*prefix != "eyJ" || rest.matches('.').count() == 2)
+        })
+    })
+}
+
+/// Long, and of several kinds of characters, as no word of a language is.
+fn is_random(token: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| token.as_bytes().iter().any(test);
+    token.len() >= 20
+        && token.bytes().filter(u8::is_ascii_digit).count() >= 3
+        && has(u8::is_ascii_lowercase)
+        && (has(u8::is_ascii_uppercase) || token.bytes().filter(u8::is_ascii_digit).count() >= 6)
+        && !token.contains('/')
+}
+
+/// Whether a telling word and `=` or `:` stand before the place that is `left` bytes from the end.
+fn after_word(line: &str, left: usize) -> bool {
+    let before = line.len().checked_sub(left).and_then(|at| line.get(..at)).unwrap_or_default();
+    let before = before.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'));
+    let Some(before) = before.strip_suffix(['=', ':']) else { return false };
+    let before = before.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ':')).to_ascii_lowercase();
+    WORDS.iter().any(|word| before.ends_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Joined at run time, so that no scanner takes this file for a leak.
+    fn fake(prefix: &str) -> String {
+        format!("{prefix}{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    }
+
+    #[test]
+    fn tokens_are_masked_where_they_stand() {
+        for prefix in ["sk-", "ghp_", "glpat-", "AKIA", "hf_"] {
+            for (before, after) in [("+KEY=", "\n"), ("\"", "\","), ("", ""), ("-", "-x \n"), ("https://u:", "@host/\n")] {
+                let (text, count) = mask(&format!("{before}{}{after}", fake(prefix)));
+                assert_eq!(count, 1, "{before}{prefix}");
+                assert!(text.starts_with(before) && !text.contains("a1B2"), "{text}");
+            }
+        }
+        let (text, count) = mask(&format!("password = '{}'\n", fake("")));
+        assert_eq!((text.as_str(), count), ("password = '[masked]'\n", 1));
+    }
+
+    #[test]
+    fn a_private_key_goes_as_a_whole() {
+        let key = ["-----BEGIN RSA ", "PRIVATE KEY-----"].concat();
+        let (text, count) = mask(&format!("a\n+{key}\n+MIIE\n+-----END RSA KEY-----\nb\n"));
+        assert_eq!((text.as_str(), count), ("a\n+[masked]\nb\n", 1));
+    }
+
+    #[test]
+    fn code_stays_as_it_is() {
+        for text in [
+            "let token = parse_the_token_of_this_line(input);\n",
+            "sk-learn and ghp_ and sk-something-with-words-only\n",
+            "password: String,\n",
+            "commit 3f2a9c0d1e4b5a6978877665544332211ffeeddc\n",
+            "src/very/long/path/to/a/File1234567890.rs\n",
+            "äöü — ☃ token=\n",
+        ] {
+            assert_eq!(mask(text), (text.to_owned(), 0));
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Which files a patch touches: the section headers of the patch formats that agents write.
+//!
+//! Two families: the one with `*** Update File:` lines, and unified diffs with or without git's
+//! headers. Only headers are read; what stands in a hunk is data.
+
+use std::ops::Range;
+
+/// What a section does to its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SectionKind {
+    /// Makes it.
+    Add,
+    /// Changes it.
+    Update,
+    /// Takes it away.
+    Delete,
+}
+
+/// The part of a patch that is about one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// What it does.
+    pub kind: SectionKind,
+    /// The file, as the patch names it; git's `a/` and `b/` are taken off.
+    pub path: String,
+    /// The name it gets, where the section renames it.
+    pub to: Option<String>,
+    /// Where the section stands in the text.
+    pub range: Range<usize>,
+}
+
+/// The sections of a patch, in order. Text that is no patch has none.
+#[must_use]
+pub fn sections(text: &str) -> Vec<Section> {
+    let mut reader = Reader { sections: Vec::new(), open: None, hunk: Hunk::Outside, minus: None };
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        reader.line(line.trim_end_matches(['\n', '\r']), at);
+        at += line.len();
+    }
+    reader.close(at);
+    reader.sections
+}
+
+/// What the next lines are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hunk {
+    /// Headers.
+    Outside,
+    /// Lines of a hunk that has no counts: those that begin with a blank, `+` or `-`.
+    Open,
+    /// So many old and new lines of a hunk with counts.
+    Counted(u64, u64),
+}
+
+struct Reader {
+    sections: Vec<Section>,
+    open: Option<Section>,
+    hunk: Hunk,
+    /// The old name of a unified diff, and where its line stands.
+    minus: Option<(Option<String>, usize)>,
+}
+
+impl Reader {
+    fn close(&mut self, at: usize) {
+        if let Some(mut section) = self.open.take() {
+            section.range.end = at;
+            // A `diff --git` line whose names could not be told apart, and nothing after it did.
+            if !section.path.is_empty() {
+                self.sections.push(section);
+            }
+        }
+    }
+
+    fn begin(&mut self, kind: SectionKind, path: String, at: usize) {
+        self.close(at);
+        self.hunk = Hunk::Outside;
+        self.open = Some(Section { kind, path, to: None, range: at..at });
+    }
+
+    fn line(&mut self, line: &str, at: usize) {
+        match self.hunk {
+            Hunk::Counted(old, new) if old > 0 || new > 0 => {
+                match line.bytes().next() {
+                    Some(b'-') => self.hunk = Hunk::Counted(old.saturating_sub(1), new),
+                    Some(b'+') => self.hunk = Hunk::Counted(old, new.saturating_sub(1)),
+                    Some(b'\\') => {}
+                    _ => self.hunk = Hunk::Counted(old.saturating_sub(1), new.saturating_sub(1)),
+                }
+                return;
+            }
+            Hunk::Open if line.starts_with([' ', '+', '-']) => return,
+            _ => {}
+        }
+        if let Some(rest) = line.trim_start().strip_prefix("*** ") {
+            self.starred(rest, at);
+        } else if let Some(counts) = line.strip_prefix("@@") {
+            self.hunk = counted(counts).unwrap_or(Hunk::Open);
+        } else {
+            self.unified(line, at);
+        }
+    }
+
+    /// `*** Update File: path` and its kin; other lines with stars mean nothing.
+    fn starred(&mut self, rest: &str, at: usize) {
+        let named = |word: &str| rest.strip_prefix(word).map(|path| path.trim().to_owned());
+        if let Some(path) = named("Add File:") {
+            self.begin(SectionKind::Add, path, at);
+            self.hunk = Hunk::Open;
+        } else if let Some(path) = named("Update File:") {
+            self.begin(SectionKind::Update, path, at);
+        } else if let Some(path) = named("Delete File:") {
+            self.begin(SectionKind::Delete, path, at);
+        } else if let Some(both) = named("Move File:") {
+            let (from, to) = both.split_once("->").unwrap_or((&both, ""));
+            self.begin(SectionKind::Update, from.trim().to_owned(), at);
+            self.renamed(to.trim().to_owned());
+        } else if let Some(path) = named("Move to:") {
+            self.renamed(path);
+        } else if rest.trim() == "End Patch" {
+            self.close(at);
+            self.hunk = Hunk::Outside;
+        }
+    }
+
+    fn renamed(&mut self, to: String) {
+        if let Some(section) = self.open.as_mut().filter(|_| !to.is_empty()) {
+            section.to = Some(to);
+        }
+    }
+
+    fn unified(&mut self, line: &str, at: usize) {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            let (old, new) = both_names(names).unwrap_or_default();
+            self.begin(SectionKind::Update, old.clone(), at);
+            if new != old {
+                self.renamed(new);
+            }
+        } else if line.starts_with("new file mode") {
+            self.set_kind(SectionKind::Add);
+        } else if line.starts_with("deleted file mode") {
+            self.set_kind(SectionKind::Delete);
+        } else if let Some(path) = line.strip_prefix("rename from ") {
+            if let Some(section) = self.open.as_mut() {
+                section.path = unquoted(path);
+            }
+        } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("copy to ")) {
+            self.renamed(unquoted(path));
+        } else if let Some(path) = line.strip_prefix("--- ") {
+            self.minus = Some((file_name(path, "a/"), at));
+        } else if let Some(path) = line.strip_prefix("+++ ") {
+            let Some((old, from)) = self.minus.take() else { return };
+            self.pair(old, file_name(path, "b/"), from);
+        }
+    }
+
+    fn set_kind(&mut self, kind: SectionKind) {
+        if let Some(section) = self.open.as_mut() {
+            section.kind = kind;
+        }
+    }
+
+    /// The two name lines: they begin a section, or say more about the one that git's line began.
+    fn pair(&mut self, old: Option<String>, new: Option<String>, at: usize) {
+        let (kind, path) = match (&old, &new) {
+            (None, Some(new)) => (SectionKind::Add, new.clone()),
+            (Some(old), None) => (SectionKind::Delete, old.clone()),
+            (Some(old), Some(_)) => (SectionKind::Update, old.clone()),
+            (None, None) => return,
+        };
+        let fresh = self.open.as_ref().is_none_or(|section| section.range.start < at && self.hunk != Hunk::Outside);
+        if fresh {
+            self.begin(kind, path, at);
+        } else if let Some(section) = self.open.as_mut() {
+            section.kind = kind;
+            section.path = path;
+        }
+        if let (Some(old), Some(new)) = (old, new)
+            && old != new
+        {
+            self.renamed(new);
+        }
+    }
+}
+
+/// The counts of `@@ -1,2 +3,4 @@`.
+fn counted(rest: &str) -> Option<Hunk> {
+    let mut words = rest.split_whitespace();
+    let count = |word: &str, sign: char| {
+        let word = word.strip_prefix(sign)?;
+        word.split_once(',').map_or(Some(1), |(_, count)| count.parse::<u64>().ok())
+    };
+    Some(Hunk::Counted(count(words.next()?, '-')?, count(words.next()?, '+')?))
+}
+
+/// The name on a `---` or `+++` line; `None` for `/dev/null`.
+fn file_name(text: &str, side: &str) -> Option<String> {
+    let name = if text.starts_with('"') { unquoted(text) } else { text.split('\t').next().unwrap_or(text).trim_end().to_owned() };
+    if name == "/dev/null" {
+        return None;
+    }
+    Some(name.strip_prefix(side).map_or_else(|| name.clone(), str::to_owned))
+}
+
+/// The two names of a `diff --git` line. Unquoted names may hold blanks; then they can only be told
+/// apart where both are the same.
+fn both_names(text: &str) -> Option<(String, String)> {
+    let strip = |name: &str, side: &str| name.strip_prefix(side).unwrap_or(name).to_owned();
+    if text.starts_with('"') {
+        let end = closing_quote(text)?;
+        let (old, new) = text.split_at(end + 1);
+        return Some((strip(&unquoted(old), "a/"), strip(&unquoted(new.trim_start()), "b/")));
+    }
+    text.match_indices(' ').find_map(|(at, _)| {
+        let (old, new) = (strip(text.get(..at)?, "a/"), strip(&unquoted(text.get(at + 1..)?), "b/"));
+        (old == new || text.matches(' ').count() == 1).then_some((old, new))
+    })
+}
+
+fn closing_quote(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().skip(1).find_map(|(at, c)| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends.then_some(at)
+    })
+}
+
+/// Takes git's C-style quotes off.
+fn unquoted(text: &str) -> String {
+    let text = text.trim_end();
+    let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return text.to_owned() };
+    let mut bytes = Vec::with_capacity(inner.len());
+    let mut rest = inner.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(b'r') => bytes.push(b'\r'),
+            Some(digit @ b'0'..=b'7') => {
+                let mut value = u32::from(digit - b'0');
+                for _ in 0..2 {
+                    if let Some(next) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) {
+                        value = value * 8 + u32::from(next - b'0');
+                    }
+                }
+                bytes.push(u8::try_from(value & 0xff).unwrap_or(b'?'));
+            }
+            Some(other) => bytes.push(other),
+            None => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Vec<(SectionKind, String, Option<String>)> {
+        sections(text).into_iter().map(|section| (section.kind, section.path, section.to)).collect()
+    }
+
+    fn plain(kind: SectionKind, path: &str) -> (SectionKind, String, Option<String>) {
+        (kind, path.to_owned(), None)
+    }
+
+    #[test]
+    fn starred_patches() {
+        use SectionKind::{Add, Delete, Update};
+        let text = "*** Begin Patch\n*** Add File: a b.txt\n+*** Add File: data\n*** Update File: u.txt\n*** Move to: v.txt\n@@ fn x\n \
+                    *** Delete File: data\n-one\n+two\n*** Delete File: d.txt\n   *** Update File: e.txt\n@@\n+x\n*** End Patch\n";
+        assert_eq!(
+            named(text),
+            [plain(Add, "a b.txt"), (Update, "u.txt".to_owned(), Some("v.txt".to_owned())), plain(Delete, "d.txt"), plain(Update, "e.txt"),]
+        );
+        let found = sections(text);
+        assert!(text[found[1].range.clone()].starts_with("*** Update File: u.txt\n"));
+        assert!(text[found[1].range.clone()].ends_with("+two\n"));
+        assert_eq!(named("*** Move File: a -> b/c"), [(Update, "a".to_owned(), Some("b/c".to_owned()))]);
+    }
+
+    #[test]
+    fn unified_diffs() {
+        use SectionKind::{Add, Delete, Update};
+        let text = "--- a/x.txt\t2026\n+++ b/x.txt\n@@ -1,2 +1,2 @@\n--- y\n+++ z\n same\n--- /dev/null\n+++ b/new file\n@@ -0,0 +1 @@\n+n\n\
+                    diff --git a/old b/old\ndeleted file mode 100644\n--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-o\n\
+                    diff --git a/p b/q\nsimilarity index 100%\nrename from p\nrename to q\n\
+                    diff --git \"a/t\\303\\244\\tb\" \"b/t\\303\\244\\tb\"\nold mode 100644\nnew mode 100755\n";
+        assert_eq!(
+            named(text),
+            [
+                plain(Update, "x.txt"),
+                plain(Add, "new file"),
+                plain(Delete, "old"),
+                (Update, "p".to_owned(), Some("q".to_owned())),
+                plain(Update, "tä\tb"),
+            ]
+        );
+        assert!(named("just text\n--- a rule\nand more\n").is_empty());
+    }
+}

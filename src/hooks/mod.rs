@@ -1,0 +1,3 @@
+//! When we are asked: the harness-neutral table of tools.
+
+pub mod tools;

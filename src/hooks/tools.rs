@@ -1,0 +1,612 @@
+//! The table of tools, the same for every harness: a tool call becomes acts and a captured change.
+//!
+//! Pure: names and arguments in, acts out; what a path really is finds whoever rules on the acts.
+//! Names are compared without case and separators, so that `Write`, `write_file` and
+//! `mcp__files__write_file` are one row. A tool nobody knows is looked at when its name says that
+//! it writes.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::custody::act::{Act, ActKind};
+use crate::custody::delegation::Change;
+use crate::custody::patch::{self, SectionKind};
+
+/// Words in a tool's name that say that it writes, where the settings name none.
+pub const WRITE_WORDS: &[&str] = &[
+    "write",
+    "edit",
+    "create",
+    "delete",
+    "remove",
+    "rename",
+    "move",
+    "patch",
+    "insert",
+    "append",
+    "replace",
+    "update",
+    "save",
+    "put",
+    "mkdir",
+    "rmdir",
+    "unlink",
+    "copy",
+    "touch",
+    "truncate",
+    "overwrite",
+    "modify",
+];
+
+/// How deep and how far arguments are looked through.
+const MAX_DEPTH: usize = 8;
+const MAX_ACTS: usize = 4_096;
+
+/// What a tool call wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    /// What it would do, act by act.
+    pub acts: Vec<Act>,
+    /// What it would change, as far as the call says.
+    pub change: Change,
+    /// What kind of tool it is.
+    pub class: Class,
+}
+
+/// The kind of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Class {
+    /// Looks at files.
+    FileRead,
+    /// Changes files that its arguments name.
+    FileWrite,
+    /// Takes a patch.
+    Patch,
+    /// Runs commands.
+    Shell(ShellCall),
+    /// Not in the table, and nothing in its name or arguments says that it writes files.
+    Unknown,
+}
+
+impl Class {
+    /// Whether a call of this kind that can't be checked in time is refused: it surely writes.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(self, Self::FileWrite | Self::Patch)
+    }
+}
+
+/// Commands that a tool would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellCall {
+    /// The commands, in order.
+    pub commands: Vec<Command>,
+    /// The directory that they start in.
+    pub cwd: PathBuf,
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Text for a shell.
+    Text(String),
+    /// A program with its arguments, without a shell.
+    Argv(Vec<String>),
+    /// The text of a program in another language.
+    Program(String),
+}
+
+impl ShellCall {
+    /// The commands as text, for the message to an owner.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let one = |command: &Command| match command {
+            Command::Text(text) | Command::Program(text) => text.clone(),
+            Command::Argv(words) => words.join(" "),
+        };
+        self.commands.iter().map(one).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What is read out of commands: the acts, and whether they are all.
+///
+/// The one place where a reader of shell text is asked.
+#[must_use]
+pub fn shell_acts(call: &ShellCall) -> Vec<Act> {
+    let mut acts = Vec::new();
+    for command in &call.commands {
+        // A harness that meets its own patch tool at the start of a command applies it by itself.
+        if let Command::Text(text) = command
+            && text.trim_start().starts_with("apply_patch")
+        {
+            acts.extend(patch_acts(text, &call.cwd, None));
+        }
+    }
+    // Whatever else it does can't be known.
+    acts.push(act(ActKind::Run, call.cwd.clone()));
+    acts
+}
+
+/// What a row of the table says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Write,
+    Patch,
+    Shell,
+    Program,
+    Read,
+    /// Known, and touches no files of the tree.
+    Nothing,
+}
+
+/// Names without case and separators.
+const TABLE: &[(Does, &[&str])] = &[
+    (
+        Does::Write,
+        &[
+            "write",
+            "writefile",
+            "writetofile",
+            "filewrite",
+            "create",
+            "createfile",
+            "createnewfile",
+            "savefile",
+            "overwritefile",
+            "appendfile",
+            "appendtofile",
+            "edit",
+            "editfile",
+            "fileedit",
+            "multiedit",
+            "replace",
+            "replaceinfile",
+            "strreplace",
+            "strreplaceeditor",
+            "strreplacebasededittool",
+            "searchreplace",
+            "searchandreplace",
+            "editor",
+            "insert",
+            "insertcontent",
+            "updatefile",
+            "notebookedit",
+            "editnotebook",
+            "deletefile",
+            "removefile",
+            "movefile",
+            "renamefile",
+            "copyfile",
+            "createdirectory",
+            "makedirectory",
+            "mkdir",
+        ],
+    ),
+    (Does::Patch, &["applypatch", "patch", "applydiff"]),
+    (
+        Does::Shell,
+        &[
+            "bash",
+            "monitor",
+            "shell",
+            "shellcommand",
+            "localshell",
+            "runshellcommand",
+            "terminal",
+            "runinterminal",
+            "runterminalcmd",
+            "runterminalcommand",
+            "runcommand",
+            "runcommands",
+            "executecommand",
+            "execcommand",
+            "exec",
+            "containerexec",
+            "unifiedexec",
+            "writestdin",
+            "writebash",
+            "powershell",
+        ],
+    ),
+    (Does::Program, &["executecode", "runcode", "python", "codeinterpreter", "jupyter"]),
+    (
+        Does::Read,
+        &[
+            "read",
+            "readfile",
+            "readfiles",
+            "readmanyfiles",
+            "view",
+            "viewimage",
+            "viewfile",
+            "cat",
+            "ls",
+            "list",
+            "listdir",
+            "listdirectory",
+            "listfiles",
+            "glob",
+            "grep",
+            "greptool",
+            "search",
+            "searchfiles",
+            "searchfilecontent",
+            "codesearch",
+            "notebookread",
+            "lsp",
+            "readimage",
+            "readmediafile",
+            "readtextfile",
+            "readmultiplefiles",
+            "getfileinfo",
+            "directorytree",
+        ],
+    ),
+    (
+        Does::Nothing,
+        &[
+            "todowrite",
+            "todoread",
+            "writetodos",
+            "updateplan",
+            "updatetopic",
+            "savememory",
+            "task",
+            "taskcreate",
+            "taskupdate",
+            "agent",
+            "spawnagent",
+            "invokeagent",
+            "websearch",
+            "webfetch",
+            "skill",
+            "toolsearch",
+            "createissue",
+            "updateissue",
+            "createpullrequest",
+        ],
+    ),
+];
+
+/// Keys that name the file of a file tool, without case and separators.
+const FILE_KEYS: &[&str] = &[
+    "filepath",
+    "path",
+    "notebookpath",
+    "filename",
+    "file",
+    "targetfile",
+    "absolutepath",
+    "relativepath",
+    "uri",
+    "fileuri",
+    "source",
+    "destination",
+    "oldpath",
+    "newpath",
+    "paths",
+    "files",
+    "directory",
+];
+
+/// Further keys that may name a path in the arguments of a tool nobody knows.
+const MORE_KEYS: &[&str] = &[
+    "target",
+    "dest",
+    "dst",
+    "src",
+    "to",
+    "from",
+    "output",
+    "outputpath",
+    "outputfile",
+    "outfile",
+    "dir",
+    "folder",
+    "location",
+    "pathname",
+    "root",
+];
+
+/// Reads a call. `cwd` is the directory that the payload names, `home` what `~` stands for, `words`
+/// the words of [`WRITE_WORDS`] or what the settings put in their place.
+#[must_use]
+pub fn read_call<S: AsRef<str>>(name: &str, input: &Value, cwd: &Path, home: Option<&Path>, words: &[S]) -> Intent {
+    let call = Call { input, cwd, home };
+    let plain = plain_name(name);
+    match TABLE.iter().find(|(_, names)| names.contains(&plain.as_str())).map(|(does, _)| *does) {
+        Some(Does::Read) => call.reads(),
+        Some(Does::Write) => call.writes(&plain),
+        Some(Does::Patch) => call.patches(&plain),
+        Some(Does::Shell) => call.shell(false),
+        Some(Does::Program) => call.shell(true),
+        Some(Does::Nothing) => nothing(),
+        None => call.unknown(name, words),
+    }
+}
+
+/// The last part of a name behind the prefixes of tool servers, without case and separators.
+fn plain_name(name: &str) -> String {
+    let last = name.rsplit("__").next().unwrap_or(name);
+    let last = last.rsplit(['.', '/', ':']).next().unwrap_or(last);
+    last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn plain_key(key: &str) -> String {
+    key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn nothing() -> Intent {
+    Intent { acts: Vec::new(), change: Change::None, class: Class::Unknown }
+}
+
+/// File tools write through a link; what takes away or renames acts on the link itself.
+fn act(kind: ActKind, path: PathBuf) -> Act {
+    let away = matches!(kind, ActKind::Remove | ActKind::Rename);
+    Act { kind, path, follow: !away, below: away }
+}
+
+struct Call<'a> {
+    input: &'a Value,
+    cwd: &'a Path,
+    home: Option<&'a Path>,
+}
+
+impl Call<'_> {
+    /// One of several arguments, as text.
+    fn text(&self, keys: &[&str]) -> Option<&str> {
+        text_of(self.input, keys)
+    }
+
+    /// The directory in force: the payload's, or the one that an argument names.
+    fn dir(&self) -> PathBuf {
+        let named = self.text(&["workdir", "dir_path", "cwd", "working_directory", "workingDirectory", "work_dir"]);
+        named.map_or_else(|| self.cwd.to_owned(), |dir| absolute(dir, self.cwd, self.home))
+    }
+
+    /// What stands behind keys that name files, at any depth.
+    fn named(&self, keys: &[&[&str]]) -> Vec<(String, PathBuf)> {
+        let mut found = Vec::new();
+        let dir = self.dir();
+        let known = |key: &str| keys.iter().any(|keys| keys.contains(&key));
+        collect(self.input, None, 0, &mut |key, text| {
+            if key.is_some_and(known) && !text.is_empty() && found.len() < MAX_ACTS {
+                found.push((key.unwrap_or_default().to_owned(), absolute(text, &dir, self.home)));
+            }
+        });
+        found.dedup();
+        found
+    }
+
+    fn reads(&self) -> Intent {
+        let acts = self.named(&[FILE_KEYS]).into_iter().map(|(_, path)| act(ActKind::Read, path)).collect();
+        Intent { acts, change: Change::None, class: Class::FileRead }
+    }
+
+    fn writes(&self, name: &str) -> Intent {
+        if self.text(&["command"]).is_some_and(|command| command == "view") {
+            return self.reads();
+        }
+        let acts: Vec<Act> = self.named(&[FILE_KEYS]).into_iter().filter_map(|(key, path)| file_act(name, &key, path)).collect();
+        let change = acts.first().map_or(Change::None, |first| self.change(&first.path));
+        Intent { acts, change, class: Class::FileWrite }
+    }
+
+    /// The change of a file tool: replaced texts, whole content, or the arguments as they are.
+    fn change(&self, path: &Path) -> Change {
+        const OLD: &[&str] = &["old_string", "oldString", "old_str", "oldText", "old_text", "search"];
+        const NEW: &[&str] = &["new_string", "newString", "new_str", "newText", "new_text", "replace"];
+        let edit = |value: &Value| {
+            let all = ["replace_all", "replaceAll", "all"].iter().any(|key| value.get(key) == Some(&Value::Bool(true)));
+            Some((text_of(value, OLD)?.to_owned(), text_of(value, NEW)?.to_owned(), all))
+        };
+        if let Some(edits) = self.input.get("edits").and_then(Value::as_array)
+            && let Some(edits) = edits.iter().map(edit).collect::<Option<Vec<_>>>()
+            && !edits.is_empty()
+        {
+            return Change::Edits { path: path.to_owned(), edits };
+        }
+        if let Some(edit) = edit(self.input) {
+            return Change::Edits { path: path.to_owned(), edits: vec![edit] };
+        }
+        let inserts = ["insert_line", "insertLine", "line", "cell_id", "edit_mode"].iter().any(|key| self.input.get(key).is_some());
+        match self.text(&["content", "contents", "file_text", "fileText", "new_text", "text"]) {
+            Some(text) if !inserts => Change::Content { path: path.to_owned(), bytes: text.as_bytes().to_vec() },
+            _ => self.as_given(),
+        }
+    }
+
+    fn as_given(&self) -> Change {
+        Change::Input(serde_json::to_string_pretty(self.input).unwrap_or_default())
+    }
+
+    fn patches(&self, name: &str) -> Intent {
+        let whole = self.input.as_str().or_else(|| self.text(&["input", "command", "patchText", "patch_text", "patch", "diff"]));
+        let listed = self.input.get("command").and_then(Value::as_array).and_then(|words| words.last()).and_then(Value::as_str);
+        let mut acts = Vec::new();
+        if let Some(text) = whole.or(listed) {
+            acts = patch_acts(text, &self.dir(), self.home);
+            let beside = self.named(&[FILE_KEYS]).into_iter().filter_map(|(key, path)| file_act(name, &key, path));
+            acts.extend(beside);
+            if acts.is_empty() {
+                // No patch that anybody reads: whatever applies it may see one.
+                acts.push(act(ActKind::Run, self.dir()));
+            }
+            return Intent { acts, change: Change::Patch(text.to_owned()), class: Class::Patch };
+        }
+        // A patch tool that was given old and new text.
+        acts.extend(self.named(&[FILE_KEYS]).into_iter().map(|(_, path)| act(ActKind::Write, path)));
+        let change = acts.first().map_or(Change::None, |first| self.change(&first.path));
+        Intent { acts, change, class: Class::Patch }
+    }
+
+    fn shell(&self, program: bool) -> Intent {
+        let cwd = self.dir();
+        let mut commands = Vec::new();
+        for key in ["command", "cmd", "commands", "code", "script", "input", "chars"] {
+            match self.input.get(key) {
+                Some(Value::String(text)) if program => commands.push(Command::Program(text.clone())),
+                Some(Value::String(text)) => commands.extend(listed(text)),
+                Some(Value::Array(words)) if key == "commands" => {
+                    let text = |word: &Value| Some(word.as_str().or_else(|| text_of(word, &["command", "cmd"]))?.to_owned());
+                    commands.extend(words.iter().filter_map(text).map(Command::Text));
+                }
+                Some(Value::Array(words)) => {
+                    let words: Vec<String> = words.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                    match words.as_slice() {
+                        // A patch handed over as an argument never sees a shell.
+                        [tool, text] if plain_name(tool) == "applypatch" => {
+                            return Intent {
+                                acts: patch_acts(text, &cwd, self.home),
+                                change: Change::Patch(text.clone()),
+                                class: Class::Patch,
+                            };
+                        }
+                        [shell, flag, text] if is_shell(shell) && matches!(flag.as_str(), "-c" | "-lc") => {
+                            commands.push(Command::Text(text.clone()))
+                        }
+                        [] => {}
+                        _ => commands.push(Command::Argv(words)),
+                    }
+                }
+                _ => {}
+            }
+        }
+        let call = ShellCall { commands, cwd };
+        Intent { acts: shell_acts(&call), change: Change::Command(call.text()), class: Class::Shell(call) }
+    }
+
+    fn unknown<S: AsRef<str>>(&self, name: &str, words: &[S]) -> Intent {
+        let parts = name_words(name);
+        let says = |word: &str| parts.iter().any(|part| part == word);
+        if !words.iter().any(|word| says(word.as_ref())) {
+            return nothing();
+        }
+        let dir = self.dir();
+        let name = plain_name(name);
+        let mut acts = Vec::new();
+        collect(self.input, None, 0, &mut |key, text| {
+            let named = key.is_some_and(|key| FILE_KEYS.contains(&key) || MORE_KEYS.contains(&key));
+            let looks = text.len() <= 4_096 && !text.contains(['\n', '\0']) && (text.contains('/') || text == "~") && !text.contains("://");
+            let path_like = (named && (looks || key.is_some_and(|key| FILE_KEYS.contains(&key)))) || (looks && !text.contains(' '));
+            if path_like && !text.is_empty() && text.len() <= 4_096 && acts.len() < MAX_ACTS {
+                acts.extend(file_act(&name, key.unwrap_or_default(), absolute(text, &dir, self.home)));
+            }
+        });
+        let class = if acts.is_empty() { Class::Unknown } else { Class::FileWrite };
+        let change = if acts.is_empty() { Change::None } else { self.as_given() };
+        Intent { acts, change, class }
+    }
+}
+
+/// What a file tool does to the path behind a key, by what its name says.
+fn file_act(name: &str, key: &str, path: PathBuf) -> Option<Act> {
+    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let source = matches!(key, "source" | "src" | "from" | "oldpath");
+    let kind = if says(&["delete", "remove", "unlink", "rmdir"]) {
+        ActKind::Remove
+    } else if says(&["move", "rename"]) {
+        ActKind::Rename
+    } else if says(&["copy"]) && source {
+        return None;
+    } else if says(&["mkdir", "createdirectory", "makedirectory"]) {
+        ActKind::Create
+    } else {
+        ActKind::Write
+    };
+    Some(act(kind, path))
+}
+
+/// The acts of a patch.
+fn patch_acts(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<Act> {
+    let mut acts = Vec::new();
+    for section in patch::sections(text).into_iter().take(MAX_ACTS) {
+        let path = absolute(&section.path, cwd, home);
+        match (section.kind, section.to) {
+            (_, Some(to)) => {
+                acts.push(act(ActKind::Rename, path));
+                acts.push(act(ActKind::Write, absolute(&to, cwd, home)));
+            }
+            (SectionKind::Add, None) => acts.push(act(ActKind::Create, path)),
+            (SectionKind::Update, None) => acts.push(act(ActKind::Write, path)),
+            (SectionKind::Delete, None) => acts.push(act(ActKind::Remove, path)),
+        }
+    }
+    acts
+}
+
+/// A command that is text, or a list of commands written as text.
+fn listed(text: &str) -> Vec<Command> {
+    if text.starts_with('[')
+        && let Ok(Value::Array(items)) = serde_json::from_str::<Value>(text)
+        && let Some(items) = items.iter().map(|item| item.as_str().map(|text| Command::Text(text.to_owned()))).collect::<Option<Vec<_>>>()
+        && !items.is_empty()
+    {
+        return items;
+    }
+    vec![Command::Text(text.to_owned())]
+}
+
+fn is_shell(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    matches!(name, "sh" | "bash" | "dash" | "zsh" | "ksh")
+}
+
+/// The words of a name: `mcp__fs__moveFile` is `mcp`, `fs`, `move`, `file`.
+fn name_words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut before_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() {
+            words.push(String::new());
+        } else if words.is_empty() || (c.is_ascii_uppercase() && before_lower) {
+            words.push(c.to_ascii_lowercase().to_string());
+        } else if let Some(word) = words.last_mut() {
+            word.push(c.to_ascii_lowercase());
+        }
+        before_lower = c.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn text_of<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {
+    keys.iter().find_map(|key| value.get(key)?.as_str())
+}
+
+/// Every text in a value, with the key that it (or the list it is in) stands behind.
+fn collect(value: &Value, key: Option<&str>, depth: usize, take: &mut impl FnMut(Option<&str>, &str)) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match value {
+        Value::String(text) => take(key, text),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, key, depth + 1, take)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| collect(value, Some(&plain_key(name)), depth + 1, take)),
+        _ => {}
+    }
+}
+
+/// A path as a tool means it: `~` is the home, `file://` is taken off, what is relative stands in
+/// `cwd`. Links and `..` stay.
+fn absolute(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
+    let text = text.strip_prefix("file://").map_or_else(|| text.to_owned(), percent_decoded);
+    match (text.strip_prefix('~'), home) {
+        (Some(""), Some(home)) => home.to_owned(),
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => cwd.join(text),
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code =
+            (*first == b'%').then(|| std::str::from_utf8(after.get(..2)?).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok())).flatten();
+        bytes.push(code.unwrap_or(*first));
+        rest = after.get(if code.is_some() { 2 } else { 0 }..).unwrap_or_default();
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
