@@ -188,10 +188,32 @@ pub fn canonical(path: &Path) -> Outcome<PathBuf> {
 }
 
 /// Opens a regular file for reading; anything else is refused before it can block (a pipe) or have
-/// an effect (a device).
-fn open_regular(path: &Path) -> io::Result<File> {
+/// an effect (a device). With its length.
+fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
+    let meta = file.metadata()?;
+    if meta.is_file() { Ok((file, meta.len())) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
+}
+
+/// Reads at most `max` bytes. A file that gives what its length says is at its end; one without a
+/// length (as in `/proc`) is read until nothing comes.
+fn read_at_most(mut file: File, len: u64, max: u64) -> io::Result<Vec<u8>> {
+    let wanted = usize::try_from(len.min(max)).unwrap_or(usize::MAX);
+    let mut data = vec![0; wanted.min(1 << 26)];
+    let mut filled = 0;
+    while let Some(rest) = data.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    data.truncate(filled);
+    if filled < wanted || len == 0 {
+        file.take(max.saturating_sub(filled as u64)).read_to_end(&mut data)?;
+    }
+    Ok(data)
 }
 
 /// Reads a whole regular file, links followed.
@@ -199,12 +221,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Where it is not there, not a regular file, or can't be read.
 pub fn read(path: &Path) -> Outcome<Vec<u8>> {
-    let whole = open_regular(path).and_then(|mut file| {
-        let mut data = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or(0).min(1 << 26) + 1);
-        file.read_to_end(&mut data)?;
-        Ok(data)
-    });
-    tell("read", path, whole)
+    tell("read", path, open_regular(path).and_then(|(file, len)| read_at_most(file, len, u64::MAX)))
 }
 
 /// Reads a regular file, links followed; `None` where nothing is there.
@@ -224,12 +241,7 @@ pub fn read_if_there(path: &Path) -> Outcome<Option<Vec<u8>>> {
 /// # Errors
 /// As [`read`].
 pub fn read_start(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
-    let start = open_regular(path).and_then(|file| {
-        let mut data = Vec::new();
-        file.take(max.saturating_add(1)).read_to_end(&mut data)?;
-        Ok(data)
-    });
-    let mut data = tell("read", path, start)?;
+    let mut data = tell("read", path, open_regular(path).and_then(|(file, len)| read_at_most(file, len, max.saturating_add(1))))?;
     let more = data.len() as u64 > max;
     if more {
         data.truncate(usize::try_from(max).unwrap_or(usize::MAX));

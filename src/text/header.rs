@@ -290,6 +290,12 @@ fn twice_note(key: String, line: usize) -> Note {
     Note { status: Status::Lenient, line, text: format!("`{key}` stands there twice; the last one counts"), key: Some(key) }
 }
 
+/// Whether a YAML text is small and flat enough to be handed to the YAML reader.
+#[must_use]
+pub fn is_bounded(text: &str) -> bool {
+    text.len() <= MAX_BYTES && depth(text) <= MAX_DEPTH
+}
+
 /// How deep brackets are nested, at most; quotes are not looked at, so text full of brackets counts
 /// too. The YAML reader takes quadratic time for such a thing, so it is asked before.
 fn depth(inner: &str) -> usize {

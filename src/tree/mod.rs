@@ -2,4 +2,10 @@
 
 pub mod card;
 pub mod climb;
+pub mod diagnostic;
+pub mod dotdirs;
+pub mod find;
 pub mod real;
+pub mod resolve;
+pub mod slot;
+mod uses;

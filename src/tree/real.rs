@@ -128,7 +128,7 @@ impl Walk {
             }
             Err(error) => {
                 let (kind, reason) = (error.source.kind(), error.source.to_string());
-                self.trouble.get_or_insert_with(|| Trouble::Unreadable { path: error.path, reason, kind });
+                self.trouble.get_or_insert(Trouble::Unreadable { path: error.path, reason, kind });
                 self.missing = 1;
                 None
             }

@@ -3,6 +3,9 @@
 //! They are taken from `LOCI_CASES` (default `fixtures/cases`) by prefix, so other files of the same
 //! format can be run without touching the code.
 
+mod resolver;
+pub(crate) mod world;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
