@@ -6,6 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the floor that the ban points to")]
 
+pub mod dirs;
 pub mod disk;
 pub mod env;
 pub mod fault;

@@ -235,6 +235,23 @@ pub fn parse(bytes: &[u8]) -> Header {
     read(inner, body)
 }
 
+/// Reads a whole file of YAML as if it stood between fences: a settings file. `body` is empty.
+#[must_use]
+pub fn parse_yaml(bytes: &[u8]) -> Header {
+    let body = bytes.len()..bytes.len();
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) if text.len() <= MAX_BYTES => text.trim_start_matches('\u{feff}'),
+        Ok(_) => return Header::noted(Status::TooLarge, body, 1, format!("the file is longer than {} KiB", MAX_BYTES / 1024)),
+        Err(_) => return Header::noted(Status::NotUtf8, body, 1, "the file is not UTF-8"),
+    };
+    let mut header = read(text, body);
+    // There is no fence above the first line.
+    for line in header.fields.iter_mut().map(|field| &mut field.line).chain(header.notes.iter_mut().map(|note| &mut note.line)) {
+        *line = line.saturating_sub(1).max(1);
+    }
+    header
+}
+
 /// Reads the text between the fences; its first line is line 2 of the file.
 fn read(inner: &str, body: Range<usize>) -> Header {
     if inner.lines().all(|line| line.trim_start_matches([' ', '\t']).is_empty() || line.trim_start_matches([' ', '\t']).starts_with('#')) {

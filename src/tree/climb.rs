@@ -7,6 +7,11 @@ pub fn up(start: &Path) -> impl Iterator<Item = &Path> {
     start.ancestors()
 }
 
+/// Everything above a real, absolute directory, nearest first.
+pub fn above(start: &Path) -> impl Iterator<Item = &Path> {
+    up(start).skip(1)
+}
+
 /// The nearest directory, from `start` up, that `is` the one.
 pub fn nearest(start: &Path, mut is: impl FnMut(&Path) -> bool) -> Option<&Path> {
     up(start).find(|dir| is(dir))

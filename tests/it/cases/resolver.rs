@@ -5,6 +5,7 @@
 
 use loci::tree::diagnostic::Diagnostic;
 use loci::tree::dotdirs::Dotdirs;
+use loci::tree::places::{self, Prune};
 use loci::tree::resolve::{self, Found, Request, Resolution};
 use serde_json::{Map, Value, json};
 
@@ -15,7 +16,7 @@ use super::world::World;
 const NAMES: [&str; 2] = [".claude", ".loci"];
 
 /// Operations of the same files that other tests run.
-const ELSEWHERE: [&str; 8] = ["scan", "status", "apply", "scoped", "archive", "inject", "active", "hash"];
+const ELSEWHERE: [&str; 7] = ["status", "apply", "scoped", "archive", "inject", "active", "hash"];
 
 /// What one operation comes to: `Err` says what was wanted and what came.
 pub(crate) type Check = Result<(), String>;
@@ -139,10 +140,17 @@ fn same(what: &str, wanted: &Value, came: &Value) -> Check {
     if wanted == came { Ok(()) } else { Err(format!("{what}\n    wanted {wanted}\n    got    {came}")) }
 }
 
+fn scan(world: &World, case: &Value, args: &Value, expect: &Value) -> Check {
+    let root = world.path(args["root"].as_str().unwrap());
+    let walked = as_nobody(case, || places::walk(&root, &Dotdirs::new(NAMES), Prune::Foreign));
+    same("places", expect, &walked.spots.iter().map(|spot| json!(world.spelled(&spot.path))).collect())
+}
+
 /// Runs one operation; `None` for those of other tests.
 fn run(world: &World, case: &Value, name: &str, args: &Value, expect: &Value) -> Option<Check> {
     match name {
         "resolve" => Some(resolve_op(world, case, args, expect)),
+        "scan" => Some(scan(world, case, args, expect)),
         "edit" => {
             world.edit(args.as_object().unwrap());
             Some(Ok(()))
