@@ -9,6 +9,7 @@ pub mod context;
 pub mod failure;
 pub mod output;
 pub mod verbs;
+pub mod wardrobe;
 
 use std::process::ExitCode;
 

@@ -51,6 +51,14 @@ pub struct Decision {
     pub conflicts: Vec<Conflict>,
 }
 
+impl Decision {
+    /// Whether hooks are switched.
+    #[must_use]
+    pub fn has_hooks(&self) -> bool {
+        self.renames.iter().any(|rename| rename.section == Section::Hooks)
+    }
+}
+
 /// What an entry of a set names.
 enum Named<'a> {
     /// The item, in one or several dotdirs.

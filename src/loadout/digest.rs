@@ -76,7 +76,8 @@ pub(super) fn walk(base: &Path, surface: &Surface) -> Result<Vec<Seen>, LoadoutE
         if let Some(meta) = disk::look(&base.join(piece))? {
             next.push(Seen { path: piece.to_owned(), kind: meta.kind });
         }
-        while let Some(seen) = next.pop() {
+        loop {
+            let Some(seen) = next.pop() else { break };
             if surface.left_out.contains(&seen.path) {
                 continue;
             }

@@ -1,23 +1,22 @@
-//! Reads what can be switched at a level, on or off.
+//! Reads what can be switched at a level, on or off: the slots' own walk, with where each thing lies.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
-use super::{CLOCK, INACTIVE, Item, Level, OWN, Section, with_ending};
-use crate::sys::disk::{self, Entry, Kind, PathError};
-
-/// The deepest folder of rules that is looked into.
-const MAX_DEPTH: usize = 64;
+use super::{Item, Level, Section, with_ending};
+use crate::sys::disk::{self, Kind};
+use crate::tree::diagnostic::Diagnostic;
+use crate::tree::find::{self, Budget};
+use crate::tree::slot;
 
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The items, sorted by section, name (bytewise) and dotdir (table order).
     pub items: Vec<Item>,
-    /// Folders that could not be looked into.
-    pub problems: Vec<PathError>,
+    /// What the walk has to say: folders that could not be read, links that lead nowhere.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// One section of one dotdir, where it really lies.
@@ -28,279 +27,176 @@ struct Place<'a> {
     outside: bool,
 }
 
-/// A link that may be an item of its own or lead to one in another dotdir.
-struct Linked {
+/// An item on the way to the list.
+struct Candidate {
     item: Item,
-    /// What it leads to, as far as that can be told.
-    target: PathBuf,
+    /// Whether its name is the path it lies at, not one through a link.
+    plain: bool,
+    /// What its link leads to, where it is one.
+    target: Option<PathBuf>,
 }
 
 /// Reads a level.
 #[must_use]
 pub fn items(level: &Level) -> Found {
-    let mut find = Find { level, homes: homes(level), seen: BTreeSet::new(), links: Vec::new(), found: Found::default() };
-    let places = find.places();
-    for place in &places {
-        match place.section {
-            Section::Skills => find.skills(place),
-            Section::Agents => find.flat(place, |name| name.ends_with(b".md")),
-            Section::Hooks => find.flat(place, |name| !name.starts_with(b"_") && !name.starts_with(b".")),
-            Section::Rules => find.rules(place, &place.dir, Path::new(""), 0),
+    let homes: Vec<(&str, PathBuf)> =
+        level.dotdirs.iter().filter_map(|(name, _)| Some((name, disk::canonical(&level.dir.join(name)).ok()?))).collect();
+    let mut find = Find { level, homes, seen: BTreeMap::new(), diagnostics: Vec::new() };
+    let mut budget = Budget::default();
+    for place in find.places() {
+        let row = slot::row(place.section.name());
+        let folder = find::Place { path: &place.dir, real: &place.dir, linked: place.outside };
+        let contents = find::folder(folder, &row, &mut budget, &mut find.diagnostics);
+        for one in &contents.on {
+            find.take(&place, &one.rel, &one.path, true);
+        }
+        for one in &contents.off {
+            find.take(&place, &one.rel, &one.path, false);
         }
     }
-    find.settle_links();
-    let Find { mut found, .. } = find;
-    let rank = |item: &Item| level.dotdirs().position(|one| one == item.dotdir);
-    found.items.sort_by(|a, b| {
+    let diagnostics = std::mem::take(&mut find.diagnostics);
+    let mut items = find.settled();
+    let rank = |item: &Item| level.dotdirs.iter().position(|(one, _)| one == item.dotdir);
+    items.sort_by(|a, b| {
         (a.section, a.name.as_os_str().as_bytes(), rank(a), &a.active).cmp(&(b.section, b.name.as_os_str().as_bytes(), rank(b), &b.active))
     });
-    found
-}
-
-/// The real path of every dotdir of the level, with its name.
-fn homes(level: &Level) -> Vec<(String, PathBuf)> {
-    level.dotdirs().filter_map(|dotdir| Some((dotdir.to_owned(), disk::canonical(&level.dir.join(dotdir)).ok()?))).collect()
+    Found { items, diagnostics }
 }
 
 struct Find<'a> {
     level: &'a Level,
-    homes: Vec<(String, PathBuf)>,
-    /// Real folders that were read, per section: each is read once.
-    seen: BTreeSet<(Section, PathBuf)>,
-    links: Vec<Linked>,
-    found: Found,
+    /// Every dotdir of the level that is there, with its real path.
+    homes: Vec<(&'a str, PathBuf)>,
+    /// By the path that the item has when it is on.
+    seen: BTreeMap<(Section, PathBuf), Candidate>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 impl<'a> Find<'a> {
-    /// The sections that are there: real ones first, so that what is reached through a link as well
-    /// is listed where it lies.
-    fn places(&mut self) -> Vec<Place<'a>> {
-        let (mut real, mut linked) = (Vec::new(), Vec::new());
+    /// The dotdir of the level that a real path lies in.
+    fn home_of(&self, real: &Path) -> Option<&'a str> {
+        self.homes.iter().find(|(_, home)| real.starts_with(home)).map(|(name, _)| *name)
+    }
+
+    /// The sections that are there: those that lie where they seem to first, so that what is reached
+    /// through a link as well is listed where it lies.
+    fn places(&self) -> Vec<Place<'a>> {
+        let (mut places, mut linked): (Vec<Place<'a>>, Vec<Place<'a>>) = (Vec::new(), Vec::new());
         for section in Section::ALL {
-            for dotdir in self.level.dotdirs().filter(|dotdir| holds(section, dotdir, self.level)) {
+            let row = slot::row(section.name());
+            for (dotdir, layer) in self.level.dotdirs.iter().filter(|(_, layer)| row.reads(*layer)) {
+                let _ = layer;
                 let dir = self.level.dir.join(dotdir).join(section.name());
-                if !disk::is_dir(&dir) {
+                let Ok(real) = disk::canonical(&dir) else { continue };
+                if !disk::is_dir(&real) {
                     continue;
                 }
-                let Ok(to) = disk::canonical(&dir) else { continue };
-                if to == dir {
-                    real.push(Place { section, dotdir, dir, outside: false });
+                if real == dir {
+                    places.push(Place { section, dotdir, dir, outside: false });
                 } else {
-                    linked.push((section, dotdir, to));
+                    let home = self.home_of(&real);
+                    linked.push(Place { section, dotdir: home.unwrap_or(dotdir), dir: real, outside: home.is_none() });
                 }
             }
         }
-        for (section, dotdir, to) in linked {
-            let home = self.homes.iter().find(|(_, home)| to.starts_with(home)).map(|(name, _)| name.clone());
-            let lies_in = home.and_then(|name| self.level.dotdirs().find(|one| **one == name));
-            real.push(Place { section, dotdir: lies_in.unwrap_or(dotdir), dir: to, outside: lies_in.is_none() });
-        }
-        real.retain(|place| self.seen.insert((place.section, place.dir.clone())));
-        real
-    }
-
-    fn list(&mut self, dir: &Path) -> Vec<Entry> {
-        disk::list(dir).unwrap_or_else(|error| {
-            self.found.problems.push(error);
-            Vec::new()
-        })
-    }
-
-    /// An item of the file `name` in `dir`, by what stands there under both names.
-    fn item(&self, place: &Place<'_>, dir: &Path, name: &OsStr, item: PathBuf, kinds: &BTreeMap<&OsStr, Kind>) -> Item {
-        let active = dir.join(name);
-        let inactive = with_ending(&active);
-        let off_name = with_ending(Path::new(name));
-        let (on, off) = (kinds.get(name).copied(), kinds.get(off_name.as_os_str()).copied());
-        let is_file = |kind: Option<Kind>| matches!(kind, Some(Kind::File | Kind::Link));
-        let (is_on, is_off) = (is_file(on), is_file(off));
-        Item {
-            section: place.section,
-            name: item,
-            dotdir: place.dotdir.to_owned(),
-            active,
-            inactive,
-            is_on,
-            is_off,
-            barred: (on.is_some() && !is_on) || (off.is_some() && !is_off),
-            vendor: self.level.is_vendor(place.dotdir),
-            outside: place.outside,
-            linked_folder: false,
-        }
-    }
-
-    /// Takes an item in; one that is a link waits until all files are known.
-    fn take(&mut self, item: Item, kinds: &BTreeMap<&OsStr, Kind>) {
-        let linked = item.is_on && item.active.file_name().and_then(|name| kinds.get(name)).is_some_and(|kind| *kind == Kind::Link);
-        if linked {
-            let target = target_of(&item.active);
-            self.links.push(Linked { item, target });
-        } else {
-            self.found.items.push(item);
-        }
-    }
-
-    fn flat(&mut self, place: &Place<'_>, fits: impl Fn(&[u8]) -> bool) {
-        let entries = self.list(&place.dir);
-        let kinds = kinds(&entries);
-        for name in switchable(&entries).filter(|name| fits(name.as_bytes())) {
-            let item = self.item(place, &place.dir, &name, name.clone().into(), &kinds);
-            self.take(item, &kinds);
-        }
-    }
-
-    fn rules(&mut self, place: &Place<'_>, dir: &Path, below: &Path, depth: usize) {
-        let entries = self.list(dir);
-        let kinds = kinds(&entries);
-        for name in switchable(&entries).filter(|name| name.as_bytes().ends_with(b".md")) {
-            // A link to a folder is one, whatever its name.
-            if kinds.get(name.as_os_str()) == Some(&Kind::Link) && disk::is_dir(&dir.join(&name)) {
-                continue;
+        for place in linked {
+            if !places.iter().any(|one| one.section == place.section && one.dir == place.dir) {
+                places.push(place);
             }
-            let item = self.item(place, dir, &name, below.join(&name), &kinds);
-            self.take(item, &kinds);
         }
-        if depth >= MAX_DEPTH {
+        places
+    }
+
+    /// Takes one file of a slot in. `rel` is its path in the slot without the ending; `path` the one
+    /// on disk.
+    fn take(&mut self, place: &Place<'a>, rel: &Path, path: &Path, on: bool) {
+        let is_skill = place.section == Section::Skills;
+        let folder = if is_skill { rel.iter().next().map(|name| place.dir.join(name)) } else { None };
+        let name = if is_skill { rel.iter().next().map(PathBuf::from) } else { Some(rel.to_owned()) };
+        let Some(name) = name else { return };
+        // A skill whose folder is a link: the link is what is switched.
+        let linked_folder = match &folder {
+            Some(folder) if on => is_link(folder),
+            Some(_) => rel.iter().count() == 1 && is_link(path),
+            None => false,
+        };
+        let at = match (&folder, on) {
+            (Some(folder), true) if linked_folder => folder.as_path(),
+            _ => path,
+        };
+        let Ok(Some(meta)) = disk::look(at) else { return };
+        // A folder that is off is none that a rename of a file made.
+        if !linked_folder && !matches!(meta.kind, Kind::File | Kind::Link) || !linked_folder && meta.kind == Kind::Link && disk::is_dir(at)
+        {
             return;
         }
-        let mut links = Vec::new();
-        for entry in &entries {
-            if entry.name.as_bytes().ends_with(INACTIVE.as_bytes()) {
-                continue;
-            }
-            let path = dir.join(&entry.name);
-            match entry.kind {
-                Kind::Dir => {
-                    if self.seen.insert((Section::Rules, path.clone())) {
-                        self.rules(place, &path, &below.join(&entry.name), depth + 1);
-                    }
-                }
-                Kind::Link if disk::is_dir(&path) => links.push(entry),
-                _ => {}
-            }
+        let Some(parent) = at.parent().and_then(|parent| disk::canonical(parent).ok()) else { return };
+        let Some(file) = at.file_name() else { return };
+        let lies_at = parent.join(file);
+        let home = self.home_of(&parent);
+        let active = if on { lies_at.clone() } else { without_ending(&lies_at) };
+        let target = (meta.kind == Kind::Link && on).then(|| disk::canonical(&lies_at).unwrap_or_else(|_| lies_at.clone()));
+        let plain = at == lies_at;
+        let candidate = self.seen.entry((place.section, active.clone())).or_insert_with(|| Candidate {
+            item: Item {
+                section: place.section,
+                name: name.clone(),
+                dotdir: home.unwrap_or(place.dotdir).to_owned(),
+                inactive: with_ending(&active),
+                active,
+                is_on: false,
+                is_off: false,
+                barred: false,
+                vendor: self.level.is_vendor(home.unwrap_or(place.dotdir)),
+                outside: home.is_none(),
+                linked_folder,
+            },
+            plain,
+            target: None,
+        });
+        if plain && !candidate.plain {
+            candidate.item.name = name;
+            candidate.plain = true;
         }
-        for entry in links {
-            let Ok(real) = disk::canonical(&dir.join(&entry.name)) else { continue };
-            if self.seen.insert((Section::Rules, real.clone())) {
-                let home = self.homes.iter().find(|(_, home)| real.starts_with(home)).map(|(name, _)| name.clone());
-                let lies_in = home.and_then(|name| self.level.dotdirs().find(|one| **one == name));
-                let behind = Place {
-                    section: place.section,
-                    dotdir: lies_in.unwrap_or(place.dotdir),
-                    dir: real.clone(),
-                    outside: lies_in.is_none(),
-                };
-                self.rules(&behind, &real, &below.join(&entry.name), depth + 1);
-            }
-        }
-    }
-
-    fn skills(&mut self, place: &Place<'_>) {
-        let entries = self.list(&place.dir);
-        let kinds = kinds(&entries);
-        for entry in &entries {
-            let path = place.dir.join(&entry.name);
-            match entry.kind {
-                Kind::Dir if !entry.name.as_bytes().ends_with(INACTIVE.as_bytes()) => {
-                    let inner = self.list(&path);
-                    let inner_kinds = self::kinds(&inner);
-                    let item = self.item(place, &path, OsStr::new("SKILL.md"), entry.name.clone().into(), &inner_kinds);
-                    if item.is_on || item.is_off {
-                        self.take(item, &inner_kinds);
-                    }
-                }
-                Kind::Link => {
-                    let name = without_ending(&entry.name).unwrap_or_else(|| entry.name.clone());
-                    let known = kinds.get(name.as_os_str());
-                    // Once for both names, and not where a real folder has the name.
-                    if (name != entry.name && known.is_some()) || !has_skill(&path) {
-                        continue;
-                    }
-                    let mut item = self.item(place, &place.dir, &name, name.clone().into(), &kinds);
-                    item.linked_folder = true;
-                    self.take(item, &kinds);
-                }
-                _ => {}
-            }
+        if on {
+            candidate.item.is_on = true;
+            candidate.target = target;
+        } else {
+            candidate.item.is_off = true;
         }
     }
 
     /// A link that leads to an item in another dotdir of the level is that item, listed where it
     /// lies; any other is an item of its own.
-    fn settle_links(&mut self) {
-        let mut lying: BTreeMap<PathBuf, String> = BTreeMap::new();
-        for item in &self.found.items {
-            let paths = [
-                Some(item.active.as_path()),
-                Some(item.inactive.as_path()),
-                item.active.parent().filter(|_| item.section == Section::Skills),
-            ];
-            lying.extend(paths.into_iter().flatten().map(|path| (path.to_owned(), item.dotdir.clone())));
-        }
-        for Linked { item, target } in std::mem::take(&mut self.links) {
-            if lying.get(&target).is_none_or(|dotdir| *dotdir == item.dotdir) {
-                self.found.items.push(item);
+    fn settled(self) -> Vec<Item> {
+        let mut lying: BTreeMap<(Section, PathBuf), String> = BTreeMap::new();
+        for Candidate { item, .. } in self.seen.values().filter(|one| one.target.is_none()) {
+            let folder = item.active.parent().filter(|_| item.section == Section::Skills).map(Path::to_owned);
+            for path in [Some(item.active.clone()), Some(item.inactive.clone()), folder].into_iter().flatten() {
+                lying.insert((item.section, path), item.dotdir.clone());
             }
         }
-    }
-}
-
-/// Whether a dotdir is read for a section.
-fn holds(section: Section, dotdir: &str, level: &Level) -> bool {
-    match section {
-        Section::Hooks => dotdir == OWN || dotdir == CLOCK,
-        _ => dotdir == OWN || level.is_vendor(dotdir),
-    }
-}
-
-fn kinds(entries: &[Entry]) -> BTreeMap<&OsStr, Kind> {
-    entries.iter().map(|entry| (entry.name.as_os_str(), entry.kind)).collect()
-}
-
-fn without_ending(name: &OsStr) -> Option<OsString> {
-    let bytes = name.as_bytes().strip_suffix(INACTIVE.as_bytes())?;
-    (!bytes.is_empty()).then(|| OsString::from_vec(bytes.to_vec()))
-}
-
-/// The names that files and links have when they are on, each once.
-fn switchable(entries: &[Entry]) -> impl Iterator<Item = OsString> {
-    let names: BTreeSet<OsString> = entries
-        .iter()
-        .filter(|entry| matches!(entry.kind, Kind::File | Kind::Link))
-        .map(|entry| without_ending(&entry.name).unwrap_or_else(|| entry.name.clone()))
-        .filter(|name| without_ending(name).is_none())
-        .collect();
-    names.into_iter()
-}
-
-fn has_skill(folder: &Path) -> bool {
-    disk::is_file(&folder.join("SKILL.md"))
-}
-
-/// What a link leads to: its real target, or where that would be if it is not there now (an item
-/// that is off has another name).
-fn target_of(link: &Path) -> PathBuf {
-    if let Ok(real) = disk::canonical(link) {
-        return real;
-    }
-    let Ok(text) = disk::read_link(link) else { return link.to_owned() };
-    let from = link.parent().unwrap_or(link).join(text);
-    // The folder it leads into may be reached through links as well.
-    match (from.parent().map(disk::canonical), from.file_name()) {
-        (Some(Ok(parent)), Some(name)) => parent.join(name),
-        _ => flattened(&from),
-    }
-}
-
-/// A path without `.` and `..`, by its text.
-fn flattened(path: &Path) -> PathBuf {
-    let mut flat = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => _ = flat.pop(),
-            Component::CurDir => {}
-            part => flat.push(part),
+        let mut items = Vec::new();
+        for Candidate { mut item, target, .. } in self.seen.into_values() {
+            let alias = target.and_then(|target| lying.get(&(item.section, target))).is_some_and(|dotdir| *dotdir != item.dotdir);
+            if alias {
+                continue;
+            }
+            let goal = if item.is_on { &item.inactive } else { &item.active };
+            item.barred = !(item.is_on && item.is_off) && disk::look(goal).map_or(true, |meta| meta.is_some());
+            items.push(item);
         }
+        items
     }
-    flat
+}
+
+fn is_link(path: &Path) -> bool {
+    matches!(disk::look(path), Ok(Some(meta)) if meta.kind == Kind::Link)
+}
+
+fn without_ending(path: &Path) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt as _;
+    let bytes = path.as_os_str().as_bytes();
+    let bytes = bytes.strip_suffix(slot::INACTIVE.as_bytes()).unwrap_or(bytes);
+    std::ffi::OsString::from_vec(bytes.to_vec()).into()
 }

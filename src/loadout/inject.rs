@@ -29,6 +29,8 @@ pub struct Report {
     pub relays: Vec<String>,
     /// What was kept beside the live files because somebody changed it meanwhile.
     pub kept: Vec<PathBuf>,
+    /// The surface that was exchanged.
+    pub surface: Surface,
     /// What an earlier change had left.
     pub settled: Settled,
 }
@@ -103,7 +105,15 @@ fn run(level: &Level, stores: &Stores, source: &Source<'_>, what: &str, dry: boo
         let relays = relay::missing(level, source.harness(), new_file(source))?;
         let pieces = pieces(level, source, &relays)?;
         let was = if digest::list(&level.dir, &full(surface))?.is_empty() { EMPTY.to_owned() } else { "a backup".to_owned() };
-        return Ok(Report { name: name(source), was, pieces, relays: relays.labels(), kept: Vec::new(), settled: Settled::default() });
+        return Ok(Report {
+            name: name(source),
+            was,
+            pieces,
+            relays: relays.labels(),
+            kept: Vec::new(),
+            surface: surface.clone(),
+            settled: Settled::default(),
+        });
     }
     let (held, settled) = wear::begin(level, what)?;
     // The history belongs to all levels: one at a time.
@@ -118,6 +128,7 @@ fn run(level: &Level, stores: &Stores, source: &Source<'_>, what: &str, dry: boo
         pieces,
         relays: relays.labels(),
         kept,
+        surface: surface.clone(),
         settled,
     })
 }

@@ -18,6 +18,7 @@ mod relay;
 pub mod scope;
 pub mod set;
 pub mod surface;
+pub mod transport;
 pub mod wear;
 
 use std::fmt;
@@ -26,9 +27,8 @@ use std::path::{Path, PathBuf};
 use crate::sys::disk::PathError;
 use crate::sys::journal::{JournalError, Recovered};
 use crate::sys::shown;
-
-/// The ending that switches a file off.
-pub const INACTIVE: &str = ".inactive";
+use crate::tree::dotdirs::{Dotdirs, Layer};
+use crate::tree::slot::INACTIVE;
 
 /// What can be switched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -168,8 +168,8 @@ impl Item {
 pub struct Level {
     /// The directory that carries the dotdirs: real and absolute.
     pub dir: PathBuf,
-    /// The dotdirs of harnesses, in table order.
-    pub vendors: Vec<String>,
+    /// The dotdirs that count, in table order.
+    pub dotdirs: Dotdirs,
     /// The machine-local state folder.
     pub state: PathBuf,
 }
@@ -181,22 +181,12 @@ impl Level {
         crate::text::digest::key("level", &self.dir)
     }
 
-    /// Every dotdir that can hold switchable things, in table order.
-    pub fn dotdirs(&self) -> impl Iterator<Item = &str> {
-        self.vendors.iter().map(String::as_str).chain([OWN, CLOCK])
-    }
-
     /// Whether a dotdir belongs to a harness.
     #[must_use]
     pub fn is_vendor(&self, dotdir: &str) -> bool {
-        self.vendors.iter().any(|vendor| vendor == dotdir)
+        Layer::of(dotdir) == Layer::Vendor
     }
 }
-
-/// The identity layer's dotdir.
-pub const OWN: &str = ".loci";
-/// The runtime layer's dotdir; of the sections it has only hooks.
-pub const CLOCK: &str = ".loci-clock";
 
 /// Why a set can't be applied to a level as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]

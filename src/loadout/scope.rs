@@ -44,11 +44,13 @@ pub struct Closed {
     pub renamed: usize,
     /// What somebody changed in the meantime, and that was left.
     pub left: Vec<Left>,
+    /// What else was settled on the way back.
+    pub also: Vec<String>,
 }
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { scope, renamed, left } = self;
+        let Self { scope, renamed, left, .. } = self;
         write!(
             f,
             "a set worn for `{}` (pid {}, {}) had not been taken back: {renamed} renamed now",
@@ -116,8 +118,9 @@ impl Worn<'_> {
 
     fn close(&mut self) -> Result<Closed, LoadoutError> {
         self.open = false;
-        let (held, _) = wear::begin(self.level, "the way back of a set worn for a time")?;
-        close(&held, &self.path)
+        let (held, settled) = wear::begin(self.level, "the way back of a set worn for a time")?;
+        let closed = close(&held, &self.path)?;
+        Ok(Closed { also: settled.sentences(), ..closed })
     }
 }
 
@@ -154,7 +157,7 @@ fn close(held: &Held, path: &Path) -> Result<Closed, LoadoutError> {
     let mut plan = Plan { steps: renames.iter().map(|one| Step::Rename { from: one.from.clone(), to: one.to.clone() }).collect() };
     plan.steps.push(Step::Remove { path: path.to_owned(), was: text, mode: 0o600 });
     held.apply(&plan)?;
-    Ok(Closed { scope, renamed: renames.len(), left })
+    Ok(Closed { scope, renamed: renames.len(), left, also: Vec::new() })
 }
 
 fn files(level: &Level) -> Result<Vec<PathBuf>, LoadoutError> {

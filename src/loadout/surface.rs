@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Level, OWN, Section};
+use super::{Level, Section};
 use crate::sys::disk;
+use crate::tree::dotdirs::IDENTITY;
 
 /// The pieces of a harness.
 #[derive(Debug, Clone, Copy)]
@@ -56,12 +57,12 @@ impl Surface {
         let row = TABLE.iter().find(|row| row.harness == harness)?;
         let mut files: Vec<PathBuf> = row.files.iter().map(PathBuf::from).collect();
         let mut dirs: Vec<PathBuf> = row.dirs.iter().map(PathBuf::from).collect();
-        if disk::is_file(&level.dir.join(OWN).join("agent.md")) {
+        if disk::is_file(&level.dir.join(IDENTITY).join("agent.md")) {
             files.extend(BODY_FILES.iter().map(PathBuf::from));
             dirs.extend(BODY_DIRS.iter().map(PathBuf::from));
         }
         for section in with {
-            for dotdir in [row.dotdir, OWN] {
+            for dotdir in [row.dotdir, IDENTITY] {
                 let dir = Path::new(dotdir).join(section.name());
                 if !dirs.contains(&dir) {
                     dirs.push(dir);

@@ -43,6 +43,8 @@ pub struct Worn {
     pub sets: Vec<String>,
     /// When (RFC 3339).
     pub at: String,
+    /// Whether hooks are among what was renamed: then taking it back is for people.
+    pub hooks: bool,
     /// What was renamed.
     pub renames: Vec<Done>,
 }
@@ -124,7 +126,12 @@ pub fn apply(level: &Level, what: &str, names: &[String], sets: &[&Set], vendor:
     let mut plan = Plan { steps: steps(&decision.renames).collect() };
     if !names.is_empty() {
         let (mut record, was) = read(level)?;
-        record.worn.push(Worn { sets: names.to_vec(), at: time::to_second(time::now()), renames: done(&decision.renames) });
+        record.worn.push(Worn {
+            sets: names.to_vec(),
+            at: time::to_second(time::now()),
+            hooks: decision.has_hooks(),
+            renames: done(&decision.renames),
+        });
         let extra = record.worn.len().saturating_sub(REMEMBERED);
         record.worn.drain(..extra);
         plan.steps.push(write(level, &record, was)?);
