@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::{self, Entry};
 use super::surface::Surface;
-use super::{Level, LoadoutError, Settled, wear};
+use super::{Level, LoadoutError, Settled, history, wear};
 use crate::sys::disk::{self, Kind};
 use crate::sys::journal::{Held, Scratch};
 use crate::sys::plan::{Plan, Step};
@@ -201,7 +201,8 @@ pub(super) fn put(held: &Held, level: &Level, store: &Path, name: &str, harness:
     match made.and_then(|()| Ok(held.apply_with(&plan, &scratch, &|_, _| true)?)) {
         Ok(_) => Ok(Archive { name: name.to_owned(), dir, record }),
         Err(error) => {
-            held.abandon()?;
+            // Where even that fails, the next change does it.
+            let _ = held.abandon();
             Err(error)
         }
     }
@@ -220,7 +221,7 @@ fn fill(level: &Level, stage: &Path, surface: &Surface, record: &Record) -> Resu
     }
     let path = stage.join(RECORD);
     disk::write_new(&path, &wear::to_text(&path, record)?, 0o644)?;
-    Ok(disk::sync_file_system(stage)?)
+    Ok(disk::sync_tree(stage)?)
 }
 
 /// Copies a surface from one base to another: files with their modes, links as links.
@@ -289,14 +290,17 @@ pub fn remove(level: &Level, stores: &Stores, names: &[String], what: &str) -> R
     Ok(settled)
 }
 
-/// The backups beyond the newest `keep`, oldest first.
+/// The backups beyond the `keep` that were needed last, oldest first.
 ///
 /// # Errors
-/// Where a store can't be listed.
+/// Where a store or the history can't be read.
 pub fn prunable(stores: &Stores, keep: usize) -> Result<Vec<Archive>, LoadoutError> {
     let home = Stores { home: stores.home.clone(), place: None };
     let mut backups: Vec<Archive> = all(&home)?.0.into_iter().filter(Archive::is_backup).collect();
-    backups.sort_by(|a, b| (&a.record.made, &a.name).cmp(&(&b.record.made, &b.name)));
+    // The same content is kept once: what counts is when it was last put aside, not when first.
+    let lines = history::all(stores)?;
+    let used = |name: &str| lines.iter().rposition(|line| line.was == name);
+    backups.sort_by(|a, b| (used(&a.name), &a.record.made, &a.name).cmp(&(used(&b.name), &b.record.made, &b.name)));
     backups.truncate(backups.len().saturating_sub(keep));
     Ok(backups)
 }

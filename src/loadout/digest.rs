@@ -114,10 +114,11 @@ pub fn list(base: &Path, surface: &Surface) -> Result<Vec<Entry>, LoadoutError> 
     let read_some = || -> Result<Vec<(usize, Entry)>, LoadoutError> {
         let mut buffer = vec![0_u8; 1 << 17];
         let mut some = Vec::new();
-        while let Some((index, one)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, seen.get(index)?))) {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = seen.get(index) else { return Ok(some) };
             some.push((index, entry(base, one, &mut buffer)?));
         }
-        Ok(some)
     };
     let mut parts = Vec::new();
     std::thread::scope(|scope| {

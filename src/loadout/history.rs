@@ -50,9 +50,17 @@ fn path(stores: &Stores) -> PathBuf {
 /// # Errors
 /// Where the file can't be read.
 pub fn of(stores: &Stores, level: &Path) -> Result<Vec<Line>, LoadoutError> {
+    Ok(all(stores)?.into_iter().filter(|line| line.level == level).collect())
+}
+
+/// The lines of every level, oldest first.
+///
+/// # Errors
+/// As [`of`].
+pub fn all(stores: &Stores) -> Result<Vec<Line>, LoadoutError> {
     let text = disk::read_if_there(&path(stores))?.unwrap_or_default();
     let lines = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
-    Ok(lines.filter(|line| line.schema == 1 && line.level == level).collect())
+    Ok(lines.filter(|line| line.schema == 1).collect())
 }
 
 /// The step that adds a line.

@@ -12,7 +12,7 @@ use super::relay;
 use super::surface::{self, Surface};
 use super::{Level, LoadoutError, Settled, digest, wear};
 use crate::sys::disk::{self, Kind};
-use crate::sys::journal::{self, Held, Scratch};
+use crate::sys::journal::{self, Held, Made, Scratch};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{random, time};
 
@@ -29,6 +29,8 @@ pub struct Report {
     pub relays: Vec<String>,
     /// What was kept beside the live files because somebody changed it meanwhile.
     pub kept: Vec<PathBuf>,
+    /// Why what was replaced could not be removed yet; the next change does it.
+    pub unfinished: Option<String>,
     /// The surface that was exchanged.
     pub surface: Surface,
     /// What an earlier change had left.
@@ -111,6 +113,7 @@ fn run(level: &Level, stores: &Stores, source: &Source<'_>, what: &str, dry: boo
             pieces,
             relays: relays.labels(),
             kept: Vec::new(),
+            unfinished: None,
             surface: surface.clone(),
             settled: Settled::default(),
         });
@@ -121,13 +124,14 @@ fn run(level: &Level, stores: &Stores, source: &Source<'_>, what: &str, dry: boo
     let relays = relay::missing(level, source.harness(), new_file(source))?;
     let pieces = pieces(level, source, &relays)?;
     let was = back_up(&held, level, stores, source)?;
-    let kept = exchange(&held, level, stores, source, &pieces, &relays, &was)?;
+    let made = exchange(&held, level, stores, source, &pieces, &relays, &was)?;
     Ok(Report {
         name: name(source),
         was: was.map_or(EMPTY.to_owned(), |backup| backup.name),
         pieces,
         relays: relays.labels(),
-        kept,
+        kept: made.kept,
+        unfinished: made.unfinished.map(|error| error.to_string()),
         surface: surface.clone(),
         settled,
     })
@@ -235,7 +239,7 @@ fn exchange(
     pieces: &[Piece],
     relays: &relay::Missing,
     backup: &Option<Archive>,
-) -> Result<Vec<PathBuf>, LoadoutError> {
+) -> Result<Made, LoadoutError> {
     let id = random::hex20().map_err(LoadoutError::Random)?;
     let stages: Vec<(&Piece, PathBuf)> = pieces
         .iter()
@@ -252,8 +256,9 @@ fn exchange(
         let plan = steps(level, stores, source, &stages, backup)?;
         Ok(held.apply_with(&plan, &scratch, &is_kept_elsewhere)?)
     });
-    if done.is_err() && journal::open(&level.state, &level.key())?.is_some_and(|entry| entry.plan.is_none()) {
-        held.abandon()?;
+    if done.is_err() && journal::open(&level.state, &level.key()).ok().flatten().is_some_and(|entry| entry.plan.is_none()) {
+        // Where even that fails, the next change does it.
+        let _ = held.abandon();
     }
     done
 }
@@ -289,10 +294,10 @@ fn bring(
         }
         scratch.push(Scratch { path: stage.clone(), seal: Some(seals.join(",")) });
     }
-    if let Some((_, stage)) = stages.first()
-        && let Some(dir) = stage.parent()
-    {
-        disk::sync_file_system(dir)?;
+    for (_, stage) in stages.iter().filter(|(piece, _)| piece.how != "removed") {
+        if disk::look(stage)?.is_some_and(|meta| meta.kind != Kind::Link) {
+            disk::sync_tree(stage)?;
+        }
     }
     Ok(scratch)
 }

@@ -298,6 +298,7 @@ mod tests {
         // JSON is YAML, too.
         assert_eq!(states("{\"rules\": {\"a\": false}}", false), [("rules/a".into(), State::Off)]);
         assert_eq!(states("\u{feff}rules:\n", false), []);
+        assert_eq!(states("# nothing yet\n", false), []);
         assert_eq!(states(".claude/rules: {a: off}", false), [(".claude/rules/a".into(), State::Off)]);
     }
 
@@ -318,7 +319,6 @@ mod tests {
             ("- k\n", Some(1), "set"),
             ("skills: {k: on", None, ""),
             ("a: &a [*a, *a]", None, ""),
-            ("", None, ""),
         ] {
             let (at, why) = Set::parse(text, false).unwrap_err();
             assert!(line.is_none() || at == line, "{text}: line {at:?}: {why}");

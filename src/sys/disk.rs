@@ -612,28 +612,43 @@ pub fn sync_parent(path: &Path) -> Outcome {
     }
 }
 
-/// Brings everything written to the file system of `path` to the disk: for many small files, where
-/// one sync for each would cost more than the copy.
+/// How many files are synced one by one; for more, the whole file system is quicker.
+const FEW: usize = 256;
+
+/// Brings a tree that was just written to the disk, with the names in it.
 ///
 /// # Errors
-/// Where it can't be opened or synced.
-pub fn sync_file_system(path: &Path) -> Outcome {
+/// Where something can't be opened or synced.
+pub fn sync_tree(path: &Path) -> Outcome {
     tell(
         "sync",
         path,
         step("fsync", path, || {
-            let dir = File::open(path)?;
-            #[cfg(target_os = "linux")]
-            nix::unistd::syncfs(&dir)?;
-            #[cfg(not(target_os = "linux"))]
-            {
-                nix::unistd::sync();
-                dir.sync_all()?;
+            let (mut all, mut next) = (Vec::new(), vec![path.to_owned()]);
+            while let Some(one) = next.pop() {
+                let kind = Kind::from(fs::symlink_metadata(&one)?.file_type());
+                if kind == Kind::Dir {
+                    next.extend(entries(&one)?.into_iter().map(|entry| one.join(entry.name)));
+                }
+                if matches!(kind, Kind::Dir | Kind::File) {
+                    all.push(one);
+                }
+                if all.len() > FEW {
+                    return sync_file_system(path);
+                }
             }
-            drop(dir);
-            Ok(())
+            all.iter().try_for_each(|one| File::open(one)?.sync_all())
         }),
     )
+}
+
+fn sync_file_system(path: &Path) -> io::Result<()> {
+    let dir = File::open(path)?;
+    #[cfg(target_os = "linux")]
+    nix::unistd::syncfs(&dir)?;
+    #[cfg(not(target_os = "linux"))]
+    nix::unistd::sync();
+    dir.sync_all()
 }
 
 fn open_unfollowed(path: &Path) -> io::Result<File> {
@@ -666,7 +681,7 @@ pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) 
 }
 
 /// Copies a regular file to a name that is free, with its permission bits; a link is not followed.
-/// Not synced: see [`sync_file_system`].
+/// Not synced: see [`sync_tree`].
 ///
 /// # Errors
 /// Where it can't be read, something is there already, or the write fails.

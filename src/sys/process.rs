@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
@@ -132,9 +132,16 @@ impl Drop for Deaf {
 ///
 /// # Errors
 /// Where it can't be started or waited for.
-pub fn run_in_our_place(_held: &Deaf, program: &OsStr, args: &[impl AsRef<OsStr>], dir: &Path) -> io::Result<u8> {
-    // The standard library gives the child an empty signal mask.
-    let mut child = std::process::Command::new(program).args(args).current_dir(dir).spawn()?;
+pub fn run_in_our_place(held: &Deaf, program: &OsStr, args: &[impl AsRef<OsStr>], dir: &Path) -> io::Result<u8> {
+    let mut command = std::process::Command::new(program);
+    command.args(args).current_dir(dir);
+    let before = held.before;
+    #[expect(unsafe_code, reason = "a command would inherit the signals we hold back; only the child itself can take that off")]
+    // SAFETY: between fork and exec only one async-signal-safe call is made, on a value that was copied before.
+    unsafe {
+        command.pre_exec(move || Ok(nix::sys::signal::sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?));
+    }
+    let mut child = command.spawn()?;
     let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).map_err(io::Error::other)?);
     let mut waited: SigSet = FORWARDED.into_iter().collect();
     waited.add(Signal::SIGCHLD);

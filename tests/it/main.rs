@@ -4,4 +4,5 @@
 
 mod cases;
 mod layers;
+mod loadout;
 mod sandbox;

@@ -41,7 +41,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Where a set is none, does not fit, or a rename fails; then nothing is changed.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
     let named = wardrobe::sets(context, &level, &args.sets)?;
     let sets: Vec<&Set> = named.iter().map(|(_, set)| set).collect();

@@ -125,7 +125,7 @@ const HARNESS: &str = "claude";
 ///
 /// # Errors
 /// Where files can't be read, or a change can't be made; then nothing is changed.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
     let stores = wardrobe::stores(context, &level);
     match args.what.unwrap_or(What::Status) {
@@ -286,6 +286,9 @@ fn injected(context: &Context, level: &Level, report: &Report, dry: bool) -> Out
     }
     for path in &report.kept {
         context.say(&format!("note: changed while it was exchanged, and kept: {}", context.shown(path)));
+    }
+    if let Some(why) = &report.unfinished {
+        context.say(&format!("note: what was replaced is still beside it, the next change removes it: failed to {why}"));
     }
     say_untransportable(context, &transport::failing(&level.dir, &report.surface)?);
     let name = report.name.as_deref().unwrap_or("nothing");

@@ -57,7 +57,7 @@ enum What {
 ///
 /// # Errors
 /// Where a set can't be found, read or written.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
     match args.what.unwrap_or(What::List) {
         What::List => list(context, &level),

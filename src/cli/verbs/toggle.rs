@@ -56,7 +56,7 @@ fn set(item: &str, state: State) -> Result<Set, Failure> {
 ///
 /// # Errors
 /// Where the item can't be told, or the rename fails.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
     let state = match args.state {
         To::On => State::On,

@@ -24,7 +24,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Where the level is locked or a rename fails; then nothing is changed.
-pub fn run(context: &Context, args: Args) -> Outcome {
+pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
     let last = wear::last(&level)?;
     let (worn, renames, left, settled): (Option<Worn>, Vec<Done>, Vec<Left>, Settled) = if args.dry_run {
