@@ -15,6 +15,7 @@ use crate::sys::lock::LockError;
 use crate::sys::plan::PlanError;
 use crate::sys::{shown, term};
 use crate::text::name::NameError;
+use crate::tree::card::CardError;
 
 /// A verb that could not be carried out: exit 2, one line, perhaps a hint.
 #[derive(Debug)]
@@ -144,6 +145,12 @@ impl From<JournalError> for Failure {
                 Self { path: Some(path), named: true, ..Self::new("journal", format!("failed to {error}")) }
             }
         }
+    }
+}
+
+impl From<CardError> for Failure {
+    fn from(error: CardError) -> Self {
+        Self::new("file", error.why).at(&error.path, error.line)
     }
 }
 

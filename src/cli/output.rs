@@ -1,5 +1,14 @@
 //! How answers look: aligned tables, sorted by whoever makes them.
 
+use std::borrow::Cow;
+use std::path::Path;
+
+/// A path as text for `--json`; bytes that are not UTF-8 become the replacement character.
+#[must_use]
+pub fn text_of(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
+}
+
 /// Rows as a table for people: columns are two spaces apart, the last one is not padded, nothing
 /// wraps and nothing is cut.
 #[must_use]

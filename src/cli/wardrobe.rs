@@ -94,7 +94,7 @@ pub fn vendor(level: &Level, flag: bool) -> Result<bool, Failure> {
         _ if flag => Ok(true),
         None => Ok(false),
         Some(Ok(agent)) => Ok(agent.vendor),
-        Some(Err(error)) => Err(Failure::new("agent", format!("failed to read who lives here: {error}")).hint("loci doctor")),
+        Some(Err(error)) => Err(Failure::from(error).hint("loci doctor")),
     }
 }
 

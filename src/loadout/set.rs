@@ -9,9 +9,10 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use super::{Section, State};
 use crate::sys::disk::{self, PathError};
 use crate::sys::shown;
+use crate::text::header;
 
 /// The longest set file, in bytes.
-pub const MAX_BYTES: u64 = 1 << 20;
+pub const MAX_BYTES: u64 = header::MAX_BYTES as u64;
 
 /// Which items: of every dotdir of the level, or of one (`.claude/rules`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +101,9 @@ impl Set {
     /// The line, where it is known, and what is wrong there.
     pub fn parse(text: &str, json: bool) -> Result<Self, (Option<usize>, String)> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if !header::is_bounded(text) {
+            return Err((None, "it is too long, or its brackets are nested too deep".to_owned()));
+        }
         if json {
             serde_json::from_str(text).map_err(|error| {
                 let message = error.to_string();

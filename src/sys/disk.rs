@@ -236,6 +236,16 @@ pub fn read_if_there(path: &Path) -> Outcome<Option<Vec<u8>>> {
     }
 }
 
+/// Reads a whole regular file of at most `max` bytes; `None` for a longer one, which is not read.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bounded(path: &Path, max: u64) -> Outcome<Option<Vec<u8>>> {
+    let data = open_regular(path)
+        .and_then(|(file, len)| if len > max { Ok(None) } else { read_at_most(file, len, max.saturating_add(1)).map(Some) });
+    Ok(tell("read", path, data)?.filter(|data| data.len() as u64 <= max))
+}
+
 /// Reads the first `max` bytes of a regular file; `true` says that there is more.
 ///
 /// # Errors

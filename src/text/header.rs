@@ -266,11 +266,11 @@ fn read(inner: &str, body: Range<usize>) -> Header {
 /// The way for everything: YAML, and where that fails, line by line.
 fn read_in_full(inner: &str, body: Range<usize>) -> Header {
     if depth(inner) > MAX_DEPTH {
-        return Header::noted(Status::TooLarge, body, 2, format!("the front matter is nested deeper than {MAX_DEPTH}"));
+        return Header::noted(Status::TooLarge, body, 2, format!("it is nested deeper than {MAX_DEPTH}"));
     }
     match yaml::read(&raw(inner)) {
         Ok(yaml::Read::Empty) => Header::bare(Status::Empty, body),
-        Ok(yaml::Read::NonMapping) => Header::noted(Status::NonMapping, body, 2, "the front matter is not a list of `key: value`"),
+        Ok(yaml::Read::NonMapping) => Header::noted(Status::NonMapping, body, 2, "it is not a list of `key: value`"),
         Ok(yaml::Read::Fields { mut fields, twice }) => {
             place(inner, &mut fields);
             let notes: Vec<Note> = twice
@@ -287,7 +287,7 @@ fn read_in_full(inner: &str, body: Range<usize>) -> Header {
         Err(yaml::Failure::Syntax { line, text }) => {
             let lenient::Entries { fields, lost, twice } = lenient::read(inner);
             let status = if fields.is_empty() { Status::Malformed } else { Status::Lenient };
-            let how = if fields.is_empty() { "the front matter is not YAML" } else { "not YAML, read line by line" };
+            let how = if fields.is_empty() { "not YAML" } else { "not YAML, read line by line" };
             let mut header = Header { fields, ..Header::noted(status, body, line + 1, format!("{how}: {text}")) };
             if status == Status::Lenient {
                 header.notes.extend(lost.into_iter().map(|(key, line)| Note {

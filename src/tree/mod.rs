@@ -1,13 +1,19 @@
 //! Where things are. It finds; others decide what finding means.
+//!
+//! [`resolve`](resolve::resolve) is the one loader of the program and [`climb`] the one upward walk;
+//! [`places`] is the one walk down. Everything here reads and nothing writes.
 
 pub mod card;
 pub mod climb;
 pub mod diagnostic;
+pub mod doctor;
 pub mod dotdirs;
 pub mod find;
 pub mod places;
+pub mod readings;
 pub mod real;
 pub mod resolve;
 pub mod settings;
 pub mod slot;
+pub mod transport;
 mod uses;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::card::{self, AgentFile, Card, CardError, OwnerFile};
 use super::climb;
 use super::diagnostic::{Code, Diagnostic};
-use super::dotdirs::{Dotdirs, IDENTITY};
+use super::dotdirs::{self, Dotdirs, IDENTITY};
 use crate::sys::dirs::{Buffer, OpenDir};
 use crate::sys::disk::{self, Kind};
 
@@ -65,6 +65,7 @@ pub fn walk(root: &Path, dotdirs: &Dotdirs, prune: Prune) -> Walked {
         path: root.as_os_str().as_bytes().to_vec(),
         children: Vec::new(),
         links: Vec::new(),
+        files: Vec::new(),
         out: Walked::default(),
     };
     walk.run();
@@ -93,6 +94,8 @@ struct Walk<'a> {
     children: Vec<u8>,
     /// Positions in `names` of dotdirs that are links, in the directory being read.
     links: Vec<usize>,
+    /// The same of those that are files.
+    files: Vec<usize>,
     out: Walked,
 }
 
@@ -151,9 +154,10 @@ impl Walk<'_> {
 
     /// Reads the directory at `self.path`; its frame, where there is something to walk below it.
     fn read(&mut self, open: OpenDir, keep: bool, root: bool) -> Option<Frame> {
-        let Self { names, prune, buffer, children, links, .. } = self;
+        let Self { names, prune, buffer, children, links, files, .. } = self;
         let start = children.len();
         links.clear();
+        files.clear();
         let (mut carried, mut tagged, mut foreign, mut entries) = (0_u64, false, false, 0);
         let read = open.each(buffer, |name, kind| {
             entries += 1;
@@ -173,6 +177,7 @@ impl Walk<'_> {
                     }
                 }
                 (Kind::Link, Some(at)) => links.push(at),
+                (Kind::File | Kind::Other, Some(at)) => files.push(at),
                 (Kind::File, _) => {
                     tagged |= bytes == b"CACHEDIR.TAG";
                     foreign |= bytes == b"pyvenv.cfg";
@@ -189,11 +194,8 @@ impl Walk<'_> {
             self.children.truncate(start);
             return None;
         }
-        for at in std::mem::take(&mut self.links) {
-            let Some((_, name)) = self.names.get(at) else { continue };
-            if disk::is_dir(&self.here().join(name)) {
-                carried |= 1_u64.checked_shl(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(0);
-            }
+        if !self.links.is_empty() || !self.files.is_empty() {
+            carried |= self.odd_dotdirs();
         }
         if carried != 0 {
             let dotdirs = self.names.iter().enumerate().filter(|(at, _)| carried >> at & 1 == 1).map(|(_, (_, name))| (*name).to_owned());
@@ -202,6 +204,27 @@ impl Walk<'_> {
         }
         let end = self.children.len();
         (end > start).then_some(Frame { open: keep.then_some(open), path: self.path.len(), start, next: start, end })
+    }
+
+    /// Dotdirs that are no plain directories: a link to one counts, anything else is said. The bits
+    /// of those that count.
+    fn odd_dotdirs(&mut self) -> u64 {
+        let mut carried = 0;
+        for at in std::mem::take(&mut self.links) {
+            let Some((_, name)) = self.names.get(at) else { continue };
+            let path = self.here().join(name);
+            match dotdirs::follow(&path) {
+                Ok((_, Kind::Dir)) => carried |= 1_u64.checked_shl(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(0),
+                Ok(_) => self.out.diagnostics.push(Diagnostic::new(Code::ConfigIsFile, &path, "is a link to a file, not to a directory")),
+                Err(diagnostic) => self.out.diagnostics.push(diagnostic),
+            }
+        }
+        for at in std::mem::take(&mut self.files) {
+            let Some((_, name)) = self.names.get(at) else { continue };
+            let path = self.here().join(name);
+            self.out.diagnostics.push(Diagnostic::new(Code::ConfigIsFile, &path, "is a file, not a directory"));
+        }
+        carried
     }
 
     fn is_cache(&self) -> bool {

@@ -189,6 +189,7 @@ pub fn resolve(request: &Request) -> Result<Resolution, NameError> {
         home: Vec::new(),
         candidates: Vec::new(),
         off: Vec::new(),
+        start_of: None,
     };
     for (at, level) in levels.iter().enumerate() {
         gather.level(at, level);
@@ -253,16 +254,41 @@ struct Gather<'a> {
     home: Vec<Item>,
     candidates: Vec<Candidate>,
     off: Vec<Off>,
+    /// For a sweep: of a file that is longer than this, only its start is looked at, and it is not
+    /// handed out.
+    start_of: Option<u64>,
+}
+
+/// Everything of a slot at one level, for a sweep over many: files longer than `start_of` are looked
+/// at and not handed out. `home` is what names in `_use.yaml` mean.
+pub(super) fn one_level(level: &Level, slot: &str, home: &[Item], budget: &mut Budget, start_of: u64) -> Resolution {
+    let row = slot::row(slot);
+    let mut gather = Gather {
+        row: &row,
+        slot,
+        budget: budget.clone(),
+        diagnostics: Vec::new(),
+        home: home.to_vec(),
+        candidates: Vec::new(),
+        off: Vec::new(),
+        start_of: Some(start_of),
+    };
+    gather.level(0, level);
+    let Gather { mut diagnostics, candidates, off, budget: left, .. } = gather;
+    *budget = left;
+    let (files, dropped) = deduplicate(candidates, &row, &mut diagnostics);
+    say_names(&files, &row, &mut diagnostics);
+    Resolution { levels: vec![level.clone()], files, dropped, off, diagnostics }
 }
 
 impl Gather<'_> {
     fn level(&mut self, at: usize, level: &Level) {
         let provenance =
             |dotdir: &Dotdir| Provenance { root: level.root, level: level.path.clone(), dotdir: dotdir.name.clone(), via: None };
-        if let Grammar::Named { level: names, .. } = self.row.grammar {
-            if let (true, Some(first)) = (level.root != RootKind::Home, level.dotdirs.first()) {
-                self.named(at, &level.path, names, &provenance(first));
-            }
+        if let (Grammar::Named { level: names, .. }, Some(first), true) =
+            (self.row.grammar, level.dotdirs.first(), level.root != RootKind::Home)
+        {
+            self.named(at, &level.path, names, &provenance(first));
         }
         for dotdir in level.dotdirs.iter().filter(|dotdir| self.row.reads(dotdir.layer)) {
             let provenance = provenance(dotdir);
@@ -316,17 +342,25 @@ impl Gather<'_> {
     }
 
     fn take(&mut self, level: usize, provenance: Provenance, item: Item) {
-        match disk::read_start(&item.path, MAX_FILE) {
-            Ok((bytes, false)) => {
-                let header = header::parse(&bytes);
+        let read = match self.start_of {
+            Some(start) => disk::read_start(&item.path, start),
+            None => disk::read_bounded(&item.path, MAX_FILE).map(|bytes| bytes.map_or((Vec::new(), true), |bytes| (bytes, false))),
+        };
+        match read {
+            Ok((_, true)) if self.start_of.is_none() => {
+                let text = format!("is larger than {} MiB; not read", MAX_FILE >> 20);
+                self.diagnostics.push(Diagnostic::new(Code::Unreadable, &item.path, &text));
+            }
+            Ok((bytes, more)) => {
+                // A cut can go through a letter.
+                let whole = if more { bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len()) } else { bytes.len() };
+                let header = header::parse(bytes.get(..whole).unwrap_or_default());
                 if item.path.extension().is_some_and(|ending| ending == "md") {
                     self.diagnostics.extend(of_header(&item.path, &header));
                 }
-                self.candidates.push(Candidate { level, provenance, item, header, bytes });
-            }
-            Ok((_, true)) => {
-                let text = format!("is larger than {} MiB; not read", MAX_FILE >> 20);
-                self.diagnostics.push(Diagnostic::new(Code::Unreadable, &item.path, &text));
+                if !more {
+                    self.candidates.push(Candidate { level, provenance, item, header, bytes });
+                }
             }
             Err(error) => self.diagnostics.push(Diagnostic::unreadable(&item.path, &error)),
         }

@@ -6,3 +6,4 @@ mod cases;
 mod layers;
 mod loadout;
 mod sandbox;
+mod tree;

@@ -233,7 +233,7 @@ fn status(context: &Context, level: &Level) -> Outcome {
 
 fn say_untransportable(context: &Context, findings: &[transport::Finding]) {
     for finding in findings {
-        context.say(&format!("note: {} must not travel: {}", shown::path(&finding.path), finding.why));
+        context.say(&format!("note: {} {}", shown::path(&finding.path), finding.why.text()));
     }
 }
 
@@ -267,7 +267,7 @@ fn save(context: &Context, level: &Level, stores: &Stores, name: &str, pieces: &
             json!({
                 "schema": 1, "name": name, "path": dir.to_string_lossy(), "hash": hash, "dry_run": dry,
                 "left_out": strings(&surface.left_out),
-                "not_transportable": findings.iter().map(|one| json!({ "path": one.path.to_string_lossy(), "why": one.why })).collect::<Vec<_>>(),
+                "not_transportable": findings.iter().map(|one| json!({ "path": one.path.to_string_lossy(), "why": one.why.code() })).collect::<Vec<_>>(),
             })
         },
     )?;
@@ -420,7 +420,7 @@ fn show(context: &Context, level: &Level, pieces: &Pieces) -> Outcome {
                 .collect();
             json!({
                 "schema": 1, "level": level.dir.to_string_lossy(), "harness": HARNESS, "hash": digest::hash(&entries), "pieces": rows,
-                "not_transportable": findings.iter().map(|one| json!({ "path": one.path.to_string_lossy(), "why": one.why })).collect::<Vec<_>>(),
+                "not_transportable": findings.iter().map(|one| json!({ "path": one.path.to_string_lossy(), "why": one.why.code() })).collect::<Vec<_>>(),
             })
         },
     )?;

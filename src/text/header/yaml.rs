@@ -47,9 +47,9 @@ impl Count {
     fn node<E: de::Error>(&self, depth: usize) -> Result<(), E> {
         self.nodes.set(self.nodes.get() + 1);
         let bound = if depth > MAX_DEPTH {
-            "the front matter is nested too deep"
+            "it is nested too deep"
         } else if self.nodes.get() > MAX_NODES {
-            "the front matter holds too many values (aliases expanded)"
+            "it holds too many values (aliases expanded)"
         } else {
             return Ok(());
         };
@@ -66,8 +66,8 @@ pub(super) fn read(text: &str) -> Result<Read, Failure> {
         // The reader has bounds of its own, with no other way to tell them from bad syntax.
         match count.bound.get() {
             Some(bound) => Failure::Bound(bound),
-            None if message.starts_with("repetition limit") => Failure::Bound("the aliases of the front matter expand to too much"),
-            None if message.starts_with("recursion limit") => Failure::Bound("the front matter is nested too deep"),
+            None if message.starts_with("repetition limit") => Failure::Bound("its aliases expand to too much"),
+            None if message.starts_with("recursion limit") => Failure::Bound("it is nested too deep"),
             None => Failure::Syntax { line: error.location().map_or(1, |at| at.line().max(1)), text: short(&message) },
         }
     })?;
@@ -103,9 +103,10 @@ pub(super) fn read(text: &str) -> Result<Read, Failure> {
     Ok(Read::Fields { fields, twice })
 }
 
-/// One line of the reader's message.
+/// The reader's message on one line, without its positions: they count from the fence.
 fn short(message: &str) -> String {
-    message.lines().next().unwrap_or_default().chars().take(200).collect()
+    let message = message.lines().next().unwrap_or_default();
+    message.split(" at line ").next().unwrap_or(message).chars().take(200).collect()
 }
 
 /// The pairs of the top mapping; `Some(None)` for nothing, `None` for what is no mapping.

@@ -102,7 +102,11 @@ fn what_must_not_travel_is_named_and_can_be_left_out() {
     world.file("r/.claude/settings.local.json", "{\"env\": {\"SERVICE_TOKEN\": \"a8f5f167f44f4964e6c998dee827110c\"}}");
     world.file("r/.claude/hooks/key.txt", "ghp_0123456789abcdefghijABCDEFGHIJ0123");
     let run = world.loci("r", ["loadout", "archive", "all", "--json"]).exits(0);
-    assert!(run.stderr.contains("settings.local.json must not travel") && run.stderr.contains("key.txt"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("settings.local.json holds settings of this machine") && run.stderr.contains("key.txt holds a secret"),
+        "{}",
+        run.stderr
+    );
     assert_eq!(run.json()["not_transportable"].as_array().unwrap().len(), 2);
     world.loci("r", ["loadout", "archive", "light", "--portable"]).exits(0);
     let files = world.path("home/.loci/loadouts/light/files/.claude");

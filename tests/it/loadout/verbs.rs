@@ -225,7 +225,7 @@ fn wait_for(child: &mut std::process::Child, wanted: &str) {
 fn scope(world: &Sandbox, script: &str) -> std::process::Child {
     let mut command = world.command("r");
     command.args(["equip", "s", "--for", "--", "sh", "-c", script]);
-    command.stdout(std::process::Stdio::piped()).spawn().unwrap()
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap()
 }
 
 fn signal(child: &std::process::Child, signal: nix::sys::signal::Signal) {
@@ -249,20 +249,18 @@ fn a_signal_to_loci_reaches_the_command() {
 fn when_loci_itself_is_killed_the_next_change_takes_the_scope_back() {
     let world = level();
     let before = world.snapshot("r");
-    let mut child = scope(&world, "echo ready; read _ < /dev/null; exec sleep 0");
+    let mut child = scope(&world, "echo ready; read _");
     wait_for(&mut child, "ready");
-    let mut other = scope(&world, "echo ready; exec sleep 30");
-    wait_for(&mut other, "ready");
-    signal(&other, nix::sys::signal::Signal::SIGKILL);
-    other.wait().unwrap();
+    signal(&child, nix::sys::signal::Signal::SIGKILL);
+    // Closes the input as well, with which what is left of the command ends.
     child.wait().unwrap();
+    assert_ne!(world.snapshot("r"), before);
     let killed = world.snapshot("r");
     let open = world.loci("r", ["loadout", "status", "--json"]).exits(0).json();
     assert_eq!(world.snapshot("r"), killed, "a verb that reads has written");
-    if !open["open"].as_array().unwrap().is_empty() {
-        let run = world.loci("r", ["toggle", "rules/a", "on"]).exits(0);
-        assert!(run.stderr.contains("had not been taken back"), "{}", run.stderr);
-    }
+    assert!(open["open"][0].as_str().unwrap().contains("is gone"), "{open}");
+    let run = world.loci("r", ["toggle", "rules/none", "on"]).exits(1);
+    assert!(run.stderr.contains("had not been taken back"), "{}", run.stderr);
     assert_eq!(world.snapshot("r"), before);
 }
 

@@ -1,0 +1,375 @@
+//! The resolver's verbs, end to end, and trees that are out to harm.
+
+use std::fs;
+use std::path::Path;
+
+use loci::tree::dotdirs::Dotdirs;
+use loci::tree::find::Budget;
+use loci::tree::places::{self, Prune};
+use loci::tree::resolve::{self, Request};
+use loci::tree::{diagnostic::Code, doctor, real, slot};
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+
+/// Two levels of rules, an owner, two bodies.
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world
+        .file("r/.claude/rules/x.md", "far")
+        .file("r/.claude/rules/y.md.inactive", "off")
+        .file("r/a/.loci/owner.md", "---\nowner: bob\n---\n")
+        .file("r/a/.loci/agent.md", "---\nid: bob\ndescription: keeps a\n---\n")
+        .file("r/a/.loci/rules/x.md", "near")
+        .file("r/a/b/.claude/skills/k/SKILL.md", "---\nname: k\n---\n")
+        .file("r/a/b/.claude/skills/off/SKILL.md.inactive", "---\nname: off\n---\n")
+        .file("r/c/.loci-view/image.png", "")
+        .dir("r/.loci-clock");
+    world
+}
+
+fn paths(world: &Sandbox, list: &Value) -> Vec<String> {
+    let root = world.path("r");
+    let rel = |one: &Value| Path::new(one["path"].as_str().unwrap()).strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+    list.as_array().unwrap().iter().map(rel).collect()
+}
+
+#[test]
+fn resolve_prints_a_line_a_file_nearest_last() {
+    let world = world();
+    let run = world.loci("r/a", ["resolve", "rules"]).exits(0);
+    let lines: Vec<Vec<&str>> = run.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[1], [".loci/rules/x.md", "launch", ".", ".loci"]);
+    let json = world.loci("r/a", ["resolve", "rules", "--json", "--body"]).exits(0).json();
+    assert_eq!(json["schema"], 1);
+    assert_eq!(paths(&world, &json["files"]), [".claude/rules/x.md", "a/.loci/rules/x.md"]);
+    assert_eq!(json["files"][1]["body"], "near");
+    world.loci("r", ["resolve", "jobs"]).exits(1);
+    let wrong = world.loci("r", ["resolve", "../x"]).exits(2);
+    assert!(wrong.stderr.starts_with("error: "), "{}", wrong.stderr);
+}
+
+#[test]
+fn explain_says_who_wins_and_what_is_off() {
+    let world = world();
+    let json = world.loci("r/a", ["explain", "rules/x", "--json"]).exits(0).json();
+    let states: Vec<&str> = json["files"].as_array().unwrap().iter().map(|file| file["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["wins", "shadowed"]);
+    assert_eq!(paths(&world, &json["files"]), ["a/.loci/rules/x.md", ".claude/rules/x.md"]);
+    let off = world.loci("r/a", ["explain", "rules/y.md"]).exits(1);
+    assert!(off.stdout.contains("y.md.inactive"), "{}", off.stdout);
+    let skill = world.loci("r/a/b", ["explain", "skills/off", "--json"]).exits(1).json();
+    assert_eq!(skill["files"][0]["state"], "off");
+    // The same content near and far: the near one stays.
+    world.file("r/a/.loci/rules/x.md", "far");
+    let json = world.loci("r/a", ["explain", "rules/x", "--json"]).exits(0).json();
+    assert_eq!(json["files"][1]["state"], "dropped");
+    world.loci("r", ["explain", "rules"]).exits(2);
+    world.loci("r", ["explain", "rules/none"]).exits(1);
+}
+
+#[test]
+fn tree_reads_one_list_in_five_ways() {
+    let world = world();
+    let json = |args: &[&str]| world.loci("r/a", args.iter().copied().chain(["--json"])).exits(0).json();
+    let tree = json(&["tree"]);
+    // The root is the nearest directory up with a clock.
+    assert_eq!(paths(&world, &tree["places"]), ["", "a", "a/b", "c"]);
+    assert_eq!(tree["places"][2]["owner"]["id"], "bob");
+    assert_eq!(tree["places"][2]["owner"]["file"], json!(world.path("r/a/.loci/owner.md").to_str()));
+    assert_eq!(tree["places"][1]["body"]["id"], "bob");
+    assert_eq!(paths(&world, &json(&["tree", "--as", "gate"])["entries"]), ["a"]);
+    assert_eq!(json(&["tree", "--as", "way"])["entries"][0]["image"], json!(world.path("r/c/.loci-view/image.png").to_str()));
+    assert_eq!(json(&["tree", "--as", "scope"])["entries"][0]["id"], "bob");
+    let learn = json(&["tree", "--as", "learn"]);
+    assert_eq!(learn["entries"][2]["skills"], json!(["k"]));
+    assert_eq!(learn["entries"][0]["exits"], json!([world.path("r/a").to_str(), world.path("r/c").to_str()]));
+    assert_eq!(json(&["tree", "--as", "roster"])["entries"][0]["description"], "keeps a");
+    assert_eq!(paths(&world, &json(&["tree", "b"])["places"]), ["a/b"]);
+    world.loci("r", ["tree", "--as", "bob"]).exits(2);
+    world.loci("r", ["tree", "none"]).exits(2);
+    world.loci("r", ["--as", "gate", "tree"]).exits(0);
+}
+
+#[test]
+fn where_gives_all_readings_of_a_path() {
+    let world = world();
+    let json = world.loci("r", ["where", "a/b/new/file", "--json"]).exits(0).json();
+    assert_eq!((json["exists"].clone(), json["gate"]["id"].clone(), json["gate"]["line"].clone()), (json!(false), json!("bob"), json!(2)));
+    assert_eq!(json["learn"]["place"], json!(world.path("r/a/b").to_str()));
+    assert_eq!(json["learn"]["skills"], json!(["k"]));
+    assert_eq!(json["roster"]["id"], "bob");
+    let json = world.loci("r", ["where", "c/x", "--json"]).exits(0).json();
+    assert_eq!(json["way"]["place"], json!(world.path("r/c").to_str()));
+    let json = world.loci("r", ["where", ".", "--json"]).exits(0).json();
+    assert_eq!(json["scope"], json!(["bob"]));
+    // A link is followed to whose it is.
+    world.link("r/c/in", "../a/b");
+    assert_eq!(world.loci("r", ["where", "c/in/f", "--json"]).exits(0).json()["gate"]["id"], "bob");
+    // A file that can't be read is an owner all the same.
+    world.file("r/a/.loci/owner.md", "broken");
+    let json = world.loci("r", ["where", "a", "--json"]).exits(0).json();
+    assert_eq!(json["gate"]["error"]["line"], 1);
+}
+
+#[test]
+fn doctor_finds_what_is_planted_and_nothing_else() {
+    let world = world();
+    let found = |world: &Sandbox, code: i32| -> Vec<(String, String)> {
+        let json = world.loci("r", ["doctor", "--json"]).exits(code).json();
+        let codes = json["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap().to_owned());
+        codes.zip(paths(world, &json["findings"])).map(|(code, path)| (path, code)).collect()
+    };
+    assert_eq!(found(&world, 0), []);
+    let secret = format!("token: ghp_{}\n", "a1".repeat(20));
+    world
+        .file("r/.claude/jobs/j.md", "")
+        .file("r/.claude/hooks/mine.sh", "")
+        .file("r/.claude/settings.local.json", "{}")
+        .file("r/.claude/skills/flat.md", "")
+        .file("r/.claude/skills/g/k/SKILL.md", "")
+        .file("r/.claude/skills/l/skill.md", "")
+        .file("r/.claude/skills/m.inactive/SKILL.md", "")
+        .file("r/.claude/rules/fm.md", "---\na: b: c\n---\n")
+        .file("r/.loci-clock/jobs/j.md", "---\narmed: true\n---\n")
+        .file("r/a/.loci/notes.md", &secret)
+        .file("r/a/.loci/memory/notes.md", &secret)
+        .file("r/a/.loci/run.pid", "1")
+        .file("r/a/.loci/heartbeat.md", "")
+        .file("r/c/.loci-view/things.json", "[{\"x\": 1}]")
+        .file("r/d/.loci/agent.md", "---\nid: bob\n---\n")
+        .file("r/e/.loci/agent.md", "---\nname: bob\n---\n")
+        .file("r/f/.codex", "")
+        .link("r/d/.loci/abs", "/tmp")
+        .link("r/.claude/rules/gone.md", "nowhere")
+        .file("r/.claude/rules/_use.yaml", "- none.md\n");
+    let wanted = [
+        (".claude/jobs", "foreign-slot"),
+        (".claude/rules/_use.yaml", "use-dangling"),
+        (".claude/rules/fm.md", "fm-lenient"),
+        (".claude/rules/gone.md", "dangling-link"),
+        (".claude/settings.local.json", "transport-local"),
+        (".claude/skills/flat.md", "flat-skill-ignored"),
+        (".claude/skills/g/k/SKILL.md", "nested-skill-ignored"),
+        (".claude/skills/l/skill.md", "skill-wrong-case"),
+        (".claude/skills/m.inactive", "inactive-dir-still-live"),
+        (".loci-clock/jobs/j.md", "transport-armed"),
+        ("a/.loci/agent.md", "duplicate-id"),
+        ("a/.loci/heartbeat.md", "foreign-slot"),
+        ("a/.loci/notes.md", "transport-token"),
+        ("a/.loci/run.pid", "transport-process"),
+        ("c/.loci-view/things.json", "view-list"),
+        ("d/.loci/abs", "transport-link"),
+        ("d/.loci/agent.md", "duplicate-id"),
+        ("e/.loci/agent.md", "agent-broken"),
+        ("f/.codex", "config-is-file"),
+    ];
+    assert_eq!(found(&world, 1), wanted.map(|(path, code)| (path.to_owned(), code.to_owned())));
+    // Every finding says what to do.
+    let words = world.loci("r", ["doctor"]).exits(1).stdout;
+    assert_eq!(words.matches("\n  fix: ").count(), wanted.len(), "{words}");
+}
+
+fn rules(world: &Sandbox, home: &str, launch: &str) -> resolve::Resolution {
+    let request = Request {
+        home: Some(world.path(home)),
+        launch: Some(world.path(launch)),
+        active: None,
+        slot: "rules".to_owned(),
+        dotdirs: Dotdirs::default(),
+    };
+    resolve::resolve(&request).unwrap()
+}
+
+fn found(world: &Sandbox, resolution: &resolve::Resolution) -> Vec<String> {
+    resolution
+        .files
+        .iter()
+        .map(|file| file.path.strip_prefix(world.path(".")).unwrap_or(&file.path).to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn a_slot_uses_what_its_file_names() {
+    let world = Sandbox::new();
+    world
+        .file("home/.loci/rules/style.md", "style")
+        .file("home/.loci/rules/off.md.inactive", "off")
+        .file("pool/team/one.md", "one")
+        .file("pool/lone.md", "lone")
+        .file("r/.loci/rules/own.md", "own")
+        .file(
+            "r/.loci/rules/_use.yaml",
+            "# what we use\n- style\n- ../../../pool/team\n- ../../../pool/lone.md\n- off\n- ../../../pool/none.md\n",
+        );
+    let resolution = rules(&world, "home", "r");
+    // Found as if it stood at this level, so the copy at home is the same file, farther away.
+    assert_eq!(found(&world, &resolution), ["pool/lone.md", "pool/team/one.md", "r/.loci/rules/own.md", "home/.loci/rules/style.md"]);
+    let used = &resolution.files[0];
+    assert_eq!((used.provenance.level.clone(), used.provenance.dotdir.as_str()), (world.path("r"), ".loci"));
+    assert_eq!(used.provenance.via.as_ref().map(|via| via.line), Some(4));
+    let said: Vec<(Code, Option<usize>)> = resolution.diagnostics.iter().map(|one| (one.code, one.line)).collect();
+    assert_eq!(said, [(Code::UseDangling, Some(5)), (Code::UseDangling, Some(6))]);
+}
+
+#[test]
+fn references_that_lead_back_are_said() {
+    let world = Sandbox::new();
+    world
+        .file("a/.loci/rules/a.md", "a")
+        .file("a/.loci/rules/_use.yaml", "- ../../../b/.loci/rules\n")
+        .file("b/.loci/rules/b.md", "b")
+        .file("b/.loci/rules/_use.yaml", "- ../../../a/.loci/rules\n- ../..\n");
+    let resolution = rules(&world, "home", "a");
+    assert_eq!(resolution.files.len(), 2);
+    let codes: Vec<Code> = resolution.diagnostics.iter().map(|one| one.code).collect();
+    assert_eq!(codes, [Code::UseCycle, Code::UseCycle]);
+}
+
+#[test]
+fn the_vendor_links_of_a_body_are_read_once_where_they_lie() {
+    let world = Sandbox::new();
+    world
+        .file("r/.loci/rules/a.md", "a")
+        .file("r/.loci/skills/k/SKILL.md", "k")
+        .link("r/.claude/rules", "../.loci/rules")
+        .link("r/.claude/skills", "../.loci/skills")
+        .link("r/.agents/skills", "../.loci/skills");
+    let resolution = rules(&world, "home", "r");
+    assert_eq!(resolution.files.len(), 1);
+    assert_eq!(resolution.files[0].provenance.dotdir, ".loci");
+    assert!(resolution.dropped.is_empty() && resolution.diagnostics.is_empty(), "{resolution:?}");
+    let json = world.loci("r", ["resolve", "skills", "--json"]).exits(0).json();
+    assert_eq!(json["files"][0]["dotdir"], ".loci");
+    assert_eq!(json["files"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn settings_hold_for_every_verb_and_break_aloud() {
+    let world = world();
+    world.file("home/.loci/config.yaml", "dotdirs: [.mine]\n").file("r/.mine/rules/m.md", "m");
+    let json = world.loci("r", ["resolve", "rules", "--json"]).exits(0).json();
+    assert_eq!(paths(&world, &json["files"]), [".mine/rules/m.md"]);
+    world.file("home/.loci/config.yaml", "dotdirs: [.mine]\ncustody: maybe\n");
+    for verb in [&["resolve", "rules"][..], &["tree"], &["where"], &["explain", "rules/x"], &["doctor"]] {
+        let run = world.loci("r", verb.iter().copied()).exits(2);
+        assert!(run.stderr.contains("config.yaml:2"), "{verb:?}: {}", run.stderr);
+    }
+    let run = world.loci("home", ["doctor", "."]).exits(1);
+    assert!(run.stdout.contains("[settings-broken]"), "{}", run.stdout);
+}
+
+#[test]
+fn a_verb_that_reads_never_writes() {
+    let world = world();
+    let before = world.snapshot(".");
+    for verb in [&["resolve", "rules"][..], &["tree"], &["tree", "--as", "learn"], &["where"], &["explain", "rules/x"], &["doctor"]] {
+        world.loci("r/a", verb.iter().copied());
+    }
+    assert_eq!(world.snapshot("."), before);
+}
+
+/// Makes a repository of someone who means ill: links, loops, pipes, odd names, giants.
+fn hostile(world: &Sandbox, dotdirs: usize) {
+    use std::os::unix::ffi::OsStringExt as _;
+    for nth in 0..dotdirs {
+        let dir = world.path(format!("r/d{}/p{nth}", nth / 100));
+        let dot = dir.join([".claude", ".loci", ".agents"][nth % 3]);
+        fs::create_dir_all(&dir).unwrap();
+        match nth % 10 {
+            // A dotdir that is a link to everything, to itself, to nothing, or a file.
+            0 => std::os::unix::fs::symlink("/", &dot).unwrap(),
+            1 => std::os::unix::fs::symlink(&dot, &dot).unwrap(),
+            2 => fs::write(&dot, "x").unwrap(),
+            _ => {
+                let rules = dot.join("rules");
+                fs::create_dir_all(&rules).unwrap();
+                fs::create_dir_all(dot.join("skills/k")).unwrap();
+                std::os::unix::fs::symlink("/", rules.join("root")).unwrap();
+                std::os::unix::fs::symlink("..", rules.join("up")).unwrap();
+                std::os::unix::fs::symlink("b", rules.join("a")).unwrap();
+                std::os::unix::fs::symlink("a", rules.join("b")).unwrap();
+                std::os::unix::fs::symlink("/usr", rules.join("usr")).unwrap();
+                nix::unistd::mkfifo(&rules.join("pipe.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+                nix::unistd::mkfifo(&dot.join("owner.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+                fs::write(rules.join(std::ffi::OsString::from_vec(b"new\nline\xff.md".to_vec())), "x").unwrap();
+                fs::write(rules.join("bomb.md"), format!("---\na: {}\n---\n", "[".repeat(2000))).unwrap();
+                fs::write(rules.join("_use.yaml"), "- ../../..\n- /\n- ./\n").unwrap();
+                fs::File::create(rules.join("giant.md")).unwrap().set_len(1 << 40).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hostile_repository_costs_in_proportion() {
+    let world = Sandbox::new();
+    hostile(&world, 10_000);
+    let sweep = |world: &Sandbox| doctor::sweep(&world.path("r"), &world.path("home"), &Dotdirs::default());
+    let walked = places::walk(&world.path("r"), &Dotdirs::default(), Prune::Foreign);
+    // What was made: 100 + 10,000 directories and the root, each read once.
+    assert_eq!(walked.dirs, 10_101);
+    assert!(walked.entries <= 10_000 * 2 + 200, "{}", walked.entries);
+    let large = sweep(&world);
+    // A sweep looks at a bounded number of entries for each dotdir, and at a bounded number for all
+    // links together.
+    assert!(large.looked < 10_000 * 40 + Budget::default().linked * 5, "{}", large.looked);
+    assert!(large.findings.len() > 10_000);
+    // The pipes that stand for owner files close instead of hanging.
+    assert!(large.findings.iter().any(|one| one.code == "owner-broken"));
+
+    let small = Sandbox::new();
+    hostile(&small, 1_000);
+    let little = sweep(&small);
+    assert!(large.looked <= little.looked * 12, "{} against {}", large.looked, little.looked);
+}
+
+#[test]
+fn a_hostile_level_gives_what_is_honest_in_it() {
+    let world = Sandbox::new();
+    hostile(&world, 4);
+    world.file("r/d0/p3/.claude/rules/honest.md", "---\nname: h\n---\nbody");
+    let resolution = rules(&world, "home", "r/d0/p3");
+    let honest: Vec<&Path> = resolution.files.iter().map(|file| file.rel.as_path()).filter(|rel| rel.starts_with("honest.md")).collect();
+    assert_eq!(honest.len(), 1);
+    let codes: Vec<Code> = resolution.diagnostics.iter().map(|one| one.code).collect();
+    for code in [Code::SymlinkLoop, Code::Unreadable, Code::FmTooLarge] {
+        assert!(codes.contains(&code), "{code:?} in {codes:?}");
+    }
+    // Names are escaped where people see them.
+    let run = world.loci("r/d0/p3", ["resolve", "rules"]);
+    assert!(run.stdout.contains("new\\u{a}line\\xff.md"), "{}", run.stdout);
+}
+
+/// A link farm: each directory links twice to the next. Followed blindly that is 2^30 directories.
+#[test]
+fn a_link_farm_is_walked_once() {
+    let world = Sandbox::new();
+    for nth in 0..30 {
+        world.link(format!("farm/{nth}/a"), format!("../{}", nth + 1)).link(format!("farm/{nth}/b"), format!("../{}", nth + 1));
+    }
+    world.file("farm/30/x.md", "x").link("r/.loci/rules/farm", "../../../farm/0");
+    let resolution = rules(&world, "home", "r");
+    assert_eq!(resolution.files.len(), 1);
+}
+
+#[test]
+fn the_docs_name_every_slot_and_every_code() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/tree.md")).unwrap();
+    for row in slot::TABLE.iter().filter(|row| !row.name.is_empty()) {
+        assert!(page.contains(&format!("| `{}` |", row.name)), "{}", row.name);
+    }
+    for code in Code::ALL {
+        assert!(page.contains(&format!("| `{}` |", code.word())), "{}", code.word());
+        assert!(page.contains(code.fix()), "{}", code.fix());
+    }
+}
+
+#[test]
+fn two_spellings_of_a_start_are_one_level() {
+    let world = world();
+    world.link("r/to-a", "a").link("home2", "r/a");
+    let twice = rules(&world, "home2", "r/to-a/b/..");
+    assert_eq!(twice.levels.iter().map(|level| level.root.word()).collect::<Vec<_>>(), ["home", "launch"]);
+    assert_eq!(real::real(&world.path("home2"), true).path, world.path("r/a"));
+}
