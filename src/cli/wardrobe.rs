@@ -13,9 +13,9 @@ use crate::loadout::archive::Stores;
 use crate::loadout::set::{Set, SetError};
 use crate::loadout::{Level, LoadoutError, Settled, scope};
 use crate::sys::{disk, journal, shown};
-use crate::tree::dotdirs::{self, Dotdirs, IDENTITY};
+use crate::tree::dotdirs::{self, IDENTITY};
 use crate::tree::resolve::{self, Request};
-use crate::tree::{card, climb};
+use crate::tree::{card, climb, settings};
 
 /// Which level a verb is about.
 #[derive(Debug, Clone, ClapArgs)]
@@ -55,7 +55,7 @@ impl From<LoadoutError> for Failure {
 /// # Errors
 /// Where no directory up from here carries a dotdir, or the one that is named can't be resolved.
 pub fn level(context: &Context, flag: &LevelFlag) -> Result<Level, Failure> {
-    let dotdirs = Dotdirs::default();
+    let dotdirs = settings::load(&context.home)?.dotdirs;
     let carries = |dir: &Path| !dotdirs::at(dir, &dotdirs, &mut Vec::new()).is_empty();
     let dir = match &flag.level {
         Some(dir) => {
