@@ -115,8 +115,8 @@ pub fn load(store: &Path, name: &str) -> Result<Option<Archive>, LoadoutError> {
     if record.schema != 1 {
         return Err(bad("its version is not 1"));
     }
-    if !record.surface.is_contained() {
-        return Err(bad("its surface names a path outside the directory"));
+    if !record.surface.fits(&record.harness) {
+        return Err(bad("its surface names what is no piece of a loadout"));
     }
     Ok(Some(Archive { name: name.to_owned(), dir, record }))
 }

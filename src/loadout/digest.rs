@@ -76,8 +76,7 @@ pub(super) fn walk(base: &Path, surface: &Surface) -> Result<Vec<Seen>, LoadoutE
         if let Some(meta) = disk::look(&base.join(piece))? {
             next.push(Seen { path: piece.to_owned(), kind: meta.kind });
         }
-        loop {
-            let Some(seen) = next.pop() else { break };
+        while let Some(seen) = next.pop() {
             if surface.left_out.contains(&seen.path) {
                 continue;
             }
@@ -169,20 +168,4 @@ pub fn hash(entries: &[Entry]) -> String {
 /// As [`list`].
 pub fn of(base: &Path, surface: &Surface) -> Result<String, LoadoutError> {
     Ok(hash(&list(base, surface)?))
-}
-
-/// The entries of one file, link or directory by itself; paths are relative to it.
-pub(super) fn list_thing(path: &Path) -> Result<Vec<Entry>, LoadoutError> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(Vec::new()) };
-    let surface = Surface { files: vec![name.into()], ..Surface::default() };
-    let mut entries = list(parent, &surface)?;
-    for entry in &mut entries {
-        entry.path = entry.path.strip_prefix(name).map(Path::to_owned).unwrap_or_default();
-    }
-    Ok(entries)
-}
-
-/// The hash of one file, link or directory by itself, whatever its name.
-pub(super) fn of_thing(path: &Path) -> Result<String, LoadoutError> {
-    Ok(hash(&list_thing(path)?))
 }

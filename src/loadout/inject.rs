@@ -49,7 +49,7 @@ pub struct Piece {
 /// Says whether something that was put aside is known elsewhere: its seal lists the hashes of what
 /// is in the backup and in the archive.
 pub(super) fn is_kept_elsewhere(path: &Path, seal: &str) -> bool {
-    digest::of_thing(path).is_ok_and(|hash| seal.split(',').any(|one| one == hash))
+    of_thing(path).is_ok_and(|hash| seal.split(',').any(|one| one == hash))
 }
 
 /// What is to be put in.
@@ -285,12 +285,12 @@ fn bring(
             if relays.is_for(&piece.path) {
                 relays.write(stage)?;
             }
-            seals.push(digest::of_thing(stage)?);
+            seals.push(of_thing(stage)?);
         }
         if piece.how != "added"
             && let Some(backup) = backup
         {
-            seals.push(digest::of_thing(&backup.files().join(&piece.path))?);
+            seals.push(of_thing(&backup.files().join(&piece.path))?);
         }
         scratch.push(Scratch { path: stage.clone(), seal: Some(seals.join(",")) });
     }
@@ -381,7 +381,7 @@ fn coming(level: &Level, source: &Source<'_>, stages: &[(&Piece, PathBuf)]) -> R
             None => entries.extend(digest::list(&level.dir, &surface.only(piece))?),
             Some((one, _)) if one.how == "removed" => {}
             Some((_, stage)) => {
-                for mut entry in digest::list_thing(stage)? {
+                for mut entry in list_thing(stage)? {
                     entry.path = if entry.path.as_os_str().is_empty() { piece.to_owned() } else { piece.join(&entry.path) };
                     if !surface.left_out.contains(&entry.path) {
                         entries.push(entry);
@@ -394,6 +394,22 @@ fn coming(level: &Level, source: &Source<'_>, stages: &[(&Piece, PathBuf)]) -> R
         std::os::unix::ffi::OsStrExt::as_bytes(a.path.as_os_str()).cmp(std::os::unix::ffi::OsStrExt::as_bytes(b.path.as_os_str()))
     });
     Ok(entries)
+}
+
+/// The entries of one file, link or directory by itself; paths are relative to it.
+fn list_thing(path: &Path) -> Result<Vec<digest::Entry>, LoadoutError> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(Vec::new()) };
+    let surface = Surface { files: vec![name.into()], ..Surface::default() };
+    let mut entries = digest::list(parent, &surface)?;
+    for entry in &mut entries {
+        entry.path = entry.path.strip_prefix(name).map(Path::to_owned).unwrap_or_default();
+    }
+    Ok(entries)
+}
+
+/// The hash of one file, link or directory by itself, whatever its name.
+fn of_thing(path: &Path) -> Result<String, LoadoutError> {
+    Ok(digest::hash(&list_thing(path)?))
 }
 
 /// The row of a harness.

@@ -84,13 +84,23 @@ impl Surface {
         Self { files: vec![piece.to_owned()], dirs: Vec::new(), left_out }
     }
 
-    /// Whether every piece is a plain relative path: a file that came from elsewhere must not name
-    /// what lies outside the level.
+    /// Whether every piece is one that the surface of the harness can have. An archive may come from
+    /// elsewhere: it must not name what is no piece, such as a repository's own hooks.
     #[must_use]
-    pub fn is_contained(&self) -> bool {
-        let plain = |path: &Path| {
-            path.components().next().is_some() && path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
+    pub fn fits(&self, harness: &str) -> bool {
+        let Some(row) = TABLE.iter().find(|row| row.harness == harness) else { return false };
+        let is_file = |path: &Path| row.files.iter().chain(&BODY_FILES).any(|one| path == Path::new(one));
+        let is_section = |path: &Path| {
+            let added = [Section::Skills, Section::Agents].into_iter();
+            added.flat_map(|section| [row.dotdir, IDENTITY].map(|dotdir| Path::new(dotdir).join(section.name()))).any(|one| path == one)
         };
-        self.pieces().all(plain) && self.left_out.iter().all(|path| plain(path))
+        let is_dir = |path: &Path| row.dirs.iter().chain(&BODY_DIRS).any(|one| path == Path::new(one)) || is_section(path);
+        let below = |path: &Path| {
+            path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
+                && self.pieces().any(|piece| path.starts_with(piece))
+        };
+        self.files.iter().all(|path| is_file(path))
+            && self.dirs.iter().all(|path| is_dir(path))
+            && self.left_out.iter().all(|path| below(path))
     }
 }

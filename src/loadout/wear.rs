@@ -144,11 +144,14 @@ pub fn apply(level: &Level, what: &str, names: &[String], sets: &[&Set], vendor:
 ///
 /// # Errors
 /// Where the record or the disk can't be read.
-pub fn last(level: &Level) -> Result<Option<(Worn, Vec<Done>, Vec<Left>)>, LoadoutError> {
+pub fn last(level: &Level) -> Result<Returned, LoadoutError> {
     let (mut record, _) = read(level)?;
-    let Some(worn) = record.worn.pop() else { return Ok(None) };
-    let (renames, left) = back(&worn.renames)?;
-    Ok(Some((worn, renames, left)))
+    let worn = record.worn.pop();
+    let (renames, left) = match &worn {
+        Some(worn) => back(&worn.renames)?,
+        None => (Vec::new(), Vec::new()),
+    };
+    Ok(Returned { worn, renames, left, settled: Settled::default() })
 }
 
 /// Takes back the last equip, as far as nobody changed its items since.

@@ -652,6 +652,25 @@ pub fn sync_tree(path: &Path) -> Outcome {
     )
 }
 
+/// Syncs directories, so that the names in them survive a crash; of many, their file systems.
+///
+/// # Errors
+/// Where one can't be opened or synced.
+pub fn sync_dirs(dirs: &[&Path]) -> Outcome {
+    if dirs.len() <= FEW {
+        return dirs.iter().try_for_each(|dir| sync_dir(dir));
+    }
+    let mut devices = Vec::new();
+    for dir in dirs {
+        let device = look_through(dir)?.map(|meta| meta.id.0);
+        if !devices.contains(&device) {
+            devices.push(device);
+            tell("sync", dir, step("fsync", dir, || sync_file_system(dir)))?;
+        }
+    }
+    Ok(())
+}
+
 fn sync_file_system(path: &Path) -> io::Result<()> {
     let dir = File::open(path)?;
     #[cfg(target_os = "linux")]

@@ -374,10 +374,8 @@ fn sync(plan: &Plan) -> Result<(), PathError> {
     }
     dirs.sort_unstable();
     dirs.dedup();
-    for dir in dirs.into_iter().filter(|dir| disk::is_dir(dir)) {
-        disk::sync_dir(dir)?;
-    }
-    Ok(())
+    dirs.retain(|dir| disk::is_dir(dir));
+    disk::sync_dirs(&dirs)
 }
 
 #[cfg(test)]

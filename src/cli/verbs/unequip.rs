@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use crate::cli::context::Context;
 use crate::cli::wardrobe::{self, LevelFlag};
 use crate::cli::{Answer, Outcome};
-use crate::loadout::Settled;
-use crate::loadout::wear::{self, Done, Left, Worn};
+use crate::loadout::wear::{self, Returned};
 
 /// Where, and whether for real.
 #[derive(Debug, ClapArgs)]
@@ -26,19 +25,14 @@ pub struct Args {
 /// Where the level is locked or a rename fails; then nothing is changed.
 pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
-    let last = wear::last(&level)?;
-    let (worn, renames, left, settled): (Option<Worn>, Vec<Done>, Vec<Left>, Settled) = if args.dry_run {
-        match last {
-            Some((worn, renames, left)) => (Some(worn), renames, left, Settled::default()),
-            None => (None, Vec::new(), Vec::new(), Settled::default()),
-        }
-    } else {
-        if last.is_some_and(|(worn, ..)| worn.hooks) {
+    let mut returned = wear::last(&level)?;
+    if !args.dry_run {
+        if returned.worn.as_ref().is_some_and(|worn| worn.hooks) {
             wardrobe::person(context, "taking back a set that switched hooks")?;
         }
-        let returned = wear::unequip(&level)?;
-        (returned.worn, returned.renames, returned.left, returned.settled)
-    };
+        returned = wear::unequip(&level)?;
+    }
+    let Returned { worn, renames, left, settled } = returned;
     wardrobe::say_settled(context, &settled);
     for left in &left {
         context.say(&format!("note: not taken back: {left}"));

@@ -158,9 +158,15 @@ fn archives_are_checked_listed_removed_and_pruned() {
     world.file("home/.loci/loadouts/one/files/CLAUDE.md", "forged");
     let run = world.loci("r", ["loadout", "inject", "one"]).exits(2);
     assert!(run.stderr.contains("no longer those that were saved"), "{}", run.stderr);
-    // A record that names what lies outside.
-    let record = world.read("home/.loci/loadouts/one/loadout.json").replace("\"CLAUDE.md\"", "\"../../etc\"");
-    world.file("home/.loci/loadouts/one/loadout.json", record);
+    // A record that names what lies outside, or what is no piece.
+    let record = world.read("home/.loci/loadouts/one/loadout.json");
+    for foreign in [".git/hooks", "/etc", "CLAUDE.md/../.git"] {
+        world.file("home/.loci/loadouts/one/loadout.json", record.replace("\"CLAUDE.md\"", &format!("{foreign:?}")));
+        let run = world.loci("r", ["loadout", "inject", "one"]).exits(2);
+        assert!(run.stderr.contains("no piece of a loadout"), "{}", run.stderr);
+    }
+    // Two directories above, by the usual way.
+    world.file("home/.loci/loadouts/one/loadout.json", record.replace("\"CLAUDE.md\"", "\"../../etc\""));
     world.loci("r", ["loadout", "inject", "one"]).exits(2);
     assert_eq!(world.snapshot("r"), before);
     for n in 0..3 {
@@ -171,7 +177,7 @@ fn archives_are_checked_listed_removed_and_pruned() {
         run.json()["archives"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
     };
     let run = world.loci("r", ["loadout", "list", "--json"]).exits(0);
-    assert!(run.stderr.contains("outside the directory"), "{}", run.stderr);
+    assert!(run.stderr.contains("no piece of a loadout"), "{}", run.stderr);
     assert_eq!(names(run).iter().filter(|name| name.starts_with('_')).count(), 3);
     world.loci("r", ["loadout", "prune", "--keep", "1"]).exits(0);
     let left = names(world.loci("r", ["loadout", "list", "--json"]).exits(0));
