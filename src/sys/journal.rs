@@ -336,7 +336,7 @@ fn settle(plan: &Plan, left: &mut Vec<PathBuf>) -> Result<(usize, bool), Journal
         Some(done) if done == plan.steps.len() => Ok((done, true)),
         Some(done) => {
             for step in plan.steps.iter().take(done).rev() {
-                step.inverse().perform()?;
+                take_back(step, left)?;
             }
             Ok((done, false))
         }
@@ -346,18 +346,32 @@ fn settle(plan: &Plan, left: &mut Vec<PathBuf>) -> Result<(usize, bool), Journal
             for step in plan.steps.iter().rev() {
                 if Plan::shows(step)? {
                     done += 1;
-                    let back = Plan { steps: vec![step.inverse()] };
-                    match back.apply() {
-                        Ok(()) => {}
-                        Err(PlanError::Conflict { path, .. }) => left.push(path),
-                        Err(error) => return Err(error.into()),
-                    }
+                    take_back(step, left)?;
                 } else if !Plan::awaits(step)? {
                     left.push(step.path().to_owned());
                 }
             }
             Ok((done, false))
         }
+    }
+}
+
+/// Takes one step back. What somebody put in the way since is left: an open journal must not bar
+/// every later change.
+fn take_back(step: &Step, left: &mut Vec<PathBuf>) -> Result<(), JournalError> {
+    use std::io::ErrorKind;
+    let back = Plan { steps: vec![step.inverse()] };
+    match back.apply() {
+        Ok(()) => Ok(()),
+        Err(PlanError::Conflict { path, .. }) => {
+            left.push(path);
+            Ok(())
+        }
+        Err(PlanError::Disk(error)) if matches!(error.source.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
+            left.push(error.path);
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -444,6 +458,33 @@ mod tests {
         assert_eq!(fs::read(dir.join("t/a")).unwrap(), b"new");
         assert_eq!(fs::read(dir.join("t/a.off")).unwrap(), b"a");
         assert_eq!(fs::read(dir.join("t/b")).unwrap(), b"b");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_somebody_uses_now_is_left_and_bars_nobody() {
+        let dir = scratch("used");
+        fs::write(dir.join("t/a"), "a").unwrap();
+        let plan = Plan {
+            steps: vec![
+                Step::MakeDir { path: dir.join("t/new") },
+                Step::Rename { from: dir.join("t/a"), to: dir.join("t/new/a") },
+                Step::Write { path: dir.join("t/b"), data: b"b".to_vec(), mode: None, was: None },
+            ],
+        };
+        {
+            let held = take(&dir, "k", "test").unwrap();
+            held.write(&held.entry(&[], Some(&plan))).unwrap();
+            plan.steps[0].perform().unwrap();
+            plan.steps[1].perform().unwrap();
+        }
+        fs::write(dir.join("t/new/theirs"), "theirs").unwrap();
+        let (held, recovered) = begin(&dir, "k", "next").unwrap();
+        assert_eq!(recovered.unwrap().left, [dir.join("t/new")]);
+        assert_eq!(fs::read(dir.join("t/a")).unwrap(), b"a");
+        assert!(dir.join("t/new/theirs").exists());
+        drop(held);
+        assert_eq!(begin(&dir, "k", "next").unwrap().1, None);
         fs::remove_dir_all(dir).unwrap();
     }
 

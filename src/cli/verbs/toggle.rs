@@ -76,5 +76,6 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     wardrobe::say_settled(context, &settled);
     wardrobe::say_notes(context, &decision);
     context.print(|| wardrobe::lines(&decision, args.dry_run), || wardrobe::object(&level, &decision, args.dry_run, &settled))?;
-    Ok(if decision.unknown.is_empty() && decision.read_only.is_empty() { Answer::Yes } else { Answer::No })
+    let refused = !decision.unknown.is_empty() || !decision.read_only.is_empty();
+    Ok(if refused && decision.renames.is_empty() { Answer::No } else { Answer::Yes })
 }
