@@ -8,6 +8,7 @@
 //! | [`sys`] | the only input and output: disk, locks, processes, time, environment |
 //! | [`text`] | front matter, validated names, digests |
 //! | [`tree`] | where things are: the one climb, the resolver, the walk for places |
+//! | [`loadout`] | what is worn: switching by renaming, sets, archives and their hash |
 //! | [`custody`] | whose it is: owners, acts, the judge, delegations, inboxes |
 //! | [`hooks`] | when we are asked: the harness adapters, the gate, the connectors |
 //! | [`body`] | the agent as a directory: identity, templates |
@@ -20,6 +21,7 @@ pub mod body;
 pub mod cli;
 pub mod custody;
 pub mod hooks;
+pub mod loadout;
 pub mod sys;
 pub mod text;
 pub mod tree;

@@ -661,28 +661,62 @@ pub fn sync_parent(path: &Path) -> Outcome {
     }
 }
 
-/// Brings everything written to the file system of `path` to the disk: for many small files, where
-/// one sync for each would cost more than the copy.
+/// How many files are synced one by one; for more, the whole file system is quicker.
+const FEW: usize = 256;
+
+/// Brings a tree that was just written to the disk, with the names in it.
 ///
 /// # Errors
-/// Where it can't be opened or synced.
-pub fn sync_file_system(path: &Path) -> Outcome {
+/// Where something can't be opened or synced.
+pub fn sync_tree(path: &Path) -> Outcome {
     tell(
         "sync",
         path,
         step("fsync", path, || {
-            let dir = File::open(path)?;
-            #[cfg(target_os = "linux")]
-            nix::unistd::syncfs(&dir)?;
-            #[cfg(not(target_os = "linux"))]
-            {
-                nix::unistd::sync();
-                dir.sync_all()?;
+            let (mut all, mut next) = (Vec::new(), vec![path.to_owned()]);
+            while let Some(one) = next.pop() {
+                let kind = Kind::from(fs::symlink_metadata(&one)?.file_type());
+                if kind == Kind::Dir {
+                    next.extend(entries(&one)?.into_iter().map(|entry| one.join(entry.name)));
+                }
+                if matches!(kind, Kind::Dir | Kind::File) {
+                    all.push(one);
+                }
+                if all.len() > FEW {
+                    return sync_file_system(path);
+                }
             }
-            drop(dir);
-            Ok(())
+            all.iter().try_for_each(|one| File::open(one)?.sync_all())
         }),
     )
+}
+
+/// Syncs directories, so that the names in them survive a crash; of many, their file systems.
+///
+/// # Errors
+/// Where one can't be opened or synced.
+pub fn sync_dirs(dirs: &[&Path]) -> Outcome {
+    if dirs.len() <= FEW {
+        return dirs.iter().try_for_each(|dir| sync_dir(dir));
+    }
+    let mut devices = Vec::new();
+    for dir in dirs {
+        let device = look_through(dir)?.map(|meta| meta.id.0);
+        if !devices.contains(&device) {
+            devices.push(device);
+            tell("sync", dir, step("fsync", dir, || sync_file_system(dir)))?;
+        }
+    }
+    Ok(())
+}
+
+fn sync_file_system(path: &Path) -> io::Result<()> {
+    let dir = File::open(path)?;
+    #[cfg(target_os = "linux")]
+    nix::unistd::syncfs(&dir)?;
+    #[cfg(not(target_os = "linux"))]
+    nix::unistd::sync();
+    dir.sync_all()
 }
 
 fn open_unfollowed(path: &Path) -> io::Result<File> {
@@ -692,16 +726,17 @@ fn open_unfollowed(path: &Path) -> io::Result<File> {
 }
 
 /// Hands the content of a regular file to `take`, piece by piece; a link is not followed. Returns
-/// its length.
+/// what the disk says about the file, with the length that was read.
 ///
 /// # Errors
 /// Where it is not there, not a regular file, or can't be read.
-pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Outcome<u64> {
-    let mut len = 0_u64;
+pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) -> Outcome<Meta> {
     let read = open_unfollowed(path).and_then(|mut file| {
+        let meta = Meta::from(file.metadata()?);
+        let mut len = 0_u64;
         loop {
             let count = match file.read(buffer) {
-                Ok(0) => return Ok(()),
+                Ok(0) => return Ok(Meta { len, ..meta }),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
@@ -710,11 +745,11 @@ pub fn read_pieces(path: &Path, buffer: &mut [u8], mut take: impl FnMut(&[u8])) 
             take(buffer.get(..count).unwrap_or_default());
         }
     });
-    tell("read", path, read).map(|()| len)
+    tell("read", path, read)
 }
 
 /// Copies a regular file to a name that is free, with its permission bits; a link is not followed.
-/// Not synced: see [`sync_file_system`].
+/// Not synced: see [`sync_tree`].
 ///
 /// # Errors
 /// Where it can't be read, something is there already, or the write fails.

@@ -35,8 +35,21 @@ pub struct Entry {
     pub since: String,
     /// Places that only this change uses; they are removed when it is over, either way.
     pub scratch: Vec<Scratch>,
-    /// The steps; `None` while things are still being prepared in the scratch places.
+    /// The steps; `None` while things are still being prepared in the scratch places, and after the
+    /// steps were taken back.
     pub plan: Option<Plan>,
+    /// Whether all steps are done, and only the scratch places are left to be removed: from there on
+    /// the disk alone no longer tells how far it got.
+    pub done: bool,
+}
+
+/// What came of a change that was made.
+#[derive(Debug, Default)]
+pub struct Made {
+    /// Scratch places that were kept because their content is known nowhere else.
+    pub kept: Vec<PathBuf>,
+    /// What kept the scratch places from being removed: the next change does it.
+    pub unfinished: Option<JournalError>,
 }
 
 /// A place that only an open change uses.
@@ -46,7 +59,7 @@ pub struct Scratch {
     /// Where.
     #[serde(with = "super::wire::path")]
     pub path: PathBuf,
-    /// What the content has to be recognised by before it may go; `None`: it is a copy.
+    /// What the content has to be recognised by before it may go; `None`: it may.
     pub seal: Option<String>,
 }
 
@@ -170,38 +183,47 @@ impl Held {
         if let Some(dir) = self.path.parent() {
             disk::sweep_temps(dir)?;
         }
-        let Some(entry) = read(&self.path)? else { return Ok(None) };
+        let Some(mut entry) = read(&self.path)? else { return Ok(None) };
         let mut left = Vec::new();
-        let (mut done, mut total, mut finished) = (0, 0, false);
-        if let Some(plan) = &entry.plan {
-            total = plan.steps.len();
-            (done, finished) = settle(plan, &mut left)?;
-            sync(plan)?;
+        let (mut steps, total) = (0, entry.plan.as_ref().map_or(0, |plan| plan.steps.len()));
+        if entry.done {
+            steps = total;
+        } else if let Some(plan) = entry.plan.take() {
+            (steps, entry.done) = settle(&plan, &mut left)?;
+            sync(&plan)?;
+            if !entry.scratch.is_empty() {
+                // Whatever comes between here and the end must not be told from the scratch places.
+                entry.plan = entry.done.then_some(plan);
+                release(&mut entry.scratch, sealed)?;
+                self.write(&entry)?;
+            }
         }
-        self.close(&entry.scratch, sealed, &mut left)?;
-        Ok(Some(Recovered { what: entry.what, process: entry.process, since: entry.since, done, total, finished, left }))
+        self.close(&entry.scratch, &mut left)?;
+        let Entry { what, process, since, done: finished, .. } = entry;
+        Ok(Some(Recovered { what, process, since, done: steps, total, finished, left }))
     }
 
-    fn write(&self, scratch: &[Scratch], plan: Option<&Plan>) -> Result<(), JournalError> {
-        let entry = Entry {
+    fn entry(&self, scratch: &[Scratch], plan: Option<&Plan>) -> Entry {
+        Entry {
             schema: 1,
             what: self.what.clone(),
             process: Identity::of_self(),
             since: time::to_second(time::now()),
             scratch: scratch.to_vec(),
             plan: plan.cloned(),
-        };
-        let text = serde_json::to_vec(&entry).map_err(|error| JournalError::Corrupt { path: self.path.clone(), why: error.to_string() })?;
+            done: false,
+        }
+    }
+
+    fn write(&self, entry: &Entry) -> Result<(), JournalError> {
+        let text = serde_json::to_vec(entry).map_err(|error| JournalError::Corrupt { path: self.path.clone(), why: error.to_string() })?;
         Ok(disk::replace(&self.path, &text, Some(0o600))?)
     }
 
-    /// Removes the scratch places, then the journal.
-    fn close(&self, scratch: &[Scratch], sealed: &dyn Fn(&Path, &str) -> bool, left: &mut Vec<PathBuf>) -> Result<(), JournalError> {
+    /// Removes the scratch places that were released, then the journal.
+    fn close(&self, scratch: &[Scratch], left: &mut Vec<PathBuf>) -> Result<(), JournalError> {
         for Scratch { path, seal } in scratch {
-            if disk::look(path)?.is_none() {
-                continue;
-            }
-            if seal.as_deref().is_none_or(|seal| sealed(path, seal)) {
+            if seal.is_none() {
                 disk::remove_tree(path)?;
             } else {
                 left.push(path.clone());
@@ -226,35 +248,40 @@ impl Held {
     /// # Errors
     /// Where the journal can't be written.
     pub fn prepare(&self, scratch: &[Scratch]) -> Result<(), JournalError> {
-        self.write(scratch, None)
+        self.write(&self.entry(scratch, None))
     }
 
-    /// As [`Held::apply`], with scratch places that are removed in the end; returns those that had
-    /// to be kept because `sealed` did not know their content.
+    /// As [`Held::apply`], with scratch places that are removed in the end, as far as `sealed` knows
+    /// their content.
     ///
     /// # Errors
     /// As [`Held::apply`].
-    pub fn apply_with(&self, plan: &Plan, scratch: &[Scratch], sealed: &dyn Fn(&Path, &str) -> bool) -> Result<Vec<PathBuf>, JournalError> {
-        let mut left = Vec::new();
-        let performed = plan.check().map_err(JournalError::from).and_then(|()| {
-            if plan.is_empty() && scratch.is_empty() {
-                return Ok(());
-            }
-            self.write(scratch, Some(plan))?;
+    pub fn apply_with(&self, plan: &Plan, scratch: &[Scratch], sealed: &dyn Fn(&Path, &str) -> bool) -> Result<Made, JournalError> {
+        plan.check()?;
+        if plan.is_empty() && scratch.is_empty() {
+            return Ok(Made::default());
+        }
+        let mut entry = self.entry(scratch, Some(plan));
+        let performed = self.write(&entry).and_then(|()| {
             plan.perform()?;
-            if let Err(failed) = sync(plan) {
+            let safe = sync(plan).map_err(JournalError::from).and_then(|()| {
+                entry.done = true;
+                release(&mut entry.scratch, sealed)?;
+                if scratch.is_empty() { Ok(()) } else { self.write(&entry) }
+            });
+            if let Err(failed) = safe {
                 // Done, but not known to be safe: as if a step had failed.
                 plan.inverse().perform()?;
-                return Err(failed.into());
+                return Err(failed);
             }
             Ok(())
         });
         match performed {
-            Ok(()) if plan.is_empty() && scratch.is_empty() => Ok(left),
             Ok(()) => {
                 // All is done: what fails from here on is settled by the next change of this key.
-                let _ = self.close(scratch, sealed, &mut left);
-                Ok(left)
+                let mut kept = Vec::new();
+                let unfinished = self.close(&entry.scratch, &mut kept).err();
+                Ok(Made { kept, unfinished })
             }
             Err(error @ JournalError::Plan(PlanError::Torn { .. })) => Err(error),
             Err(error) => {
@@ -273,6 +300,21 @@ impl Held {
     pub fn abandon(&self) -> Result<(), JournalError> {
         self.recover(&|_, _| true).map(|_| ())
     }
+}
+
+/// Opens the seals of what is known elsewhere, or not there. Before the first of them is removed:
+/// half a directory is known nowhere.
+fn release(scratch: &mut [Scratch], sealed: &dyn Fn(&Path, &str) -> bool) -> Result<(), PathError> {
+    for place in scratch {
+        let known = match &place.seal {
+            None => true,
+            Some(seal) => disk::look(&place.path)?.is_none() || sealed(&place.path, seal),
+        };
+        if known {
+            place.seal = None;
+        }
+    }
+    Ok(())
 }
 
 /// Puts a plan that was cut off to one of its ends. Returns how many steps had been done, and
@@ -294,7 +336,7 @@ fn settle(plan: &Plan, left: &mut Vec<PathBuf>) -> Result<(usize, bool), Journal
         Some(done) if done == plan.steps.len() => Ok((done, true)),
         Some(done) => {
             for step in plan.steps.iter().take(done).rev() {
-                step.inverse().perform()?;
+                take_back(step, left)?;
             }
             Ok((done, false))
         }
@@ -304,18 +346,32 @@ fn settle(plan: &Plan, left: &mut Vec<PathBuf>) -> Result<(usize, bool), Journal
             for step in plan.steps.iter().rev() {
                 if Plan::shows(step)? {
                     done += 1;
-                    let back = Plan { steps: vec![step.inverse()] };
-                    match back.apply() {
-                        Ok(()) => {}
-                        Err(PlanError::Conflict { path, .. }) => left.push(path),
-                        Err(error) => return Err(error.into()),
-                    }
+                    take_back(step, left)?;
                 } else if !Plan::awaits(step)? {
                     left.push(step.path().to_owned());
                 }
             }
             Ok((done, false))
         }
+    }
+}
+
+/// Takes one step back. What somebody put in the way since is left: an open journal must not bar
+/// every later change.
+fn take_back(step: &Step, left: &mut Vec<PathBuf>) -> Result<(), JournalError> {
+    use std::io::ErrorKind;
+    let back = Plan { steps: vec![step.inverse()] };
+    match back.apply() {
+        Ok(()) => Ok(()),
+        Err(PlanError::Conflict { path, .. }) => {
+            left.push(path);
+            Ok(())
+        }
+        Err(PlanError::Disk(error)) if matches!(error.source.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
+            left.push(error.path);
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -332,10 +388,8 @@ fn sync(plan: &Plan) -> Result<(), PathError> {
     }
     dirs.sort_unstable();
     dirs.dedup();
-    for dir in dirs.into_iter().filter(|dir| disk::is_dir(dir)) {
-        disk::sync_dir(dir)?;
-    }
-    Ok(())
+    dirs.retain(|dir| disk::is_dir(dir));
+    disk::sync_dirs(&dirs)
 }
 
 #[cfg(test)]
@@ -369,7 +423,7 @@ mod tests {
             {
                 let (held, recovered) = begin(&dir, "k", "test").unwrap();
                 assert_eq!(recovered, None);
-                held.write(&[], Some(&plan)).unwrap();
+                held.write(&held.entry(&[], Some(&plan))).unwrap();
                 for step in &plan.steps[..done] {
                     step.perform().unwrap();
                 }
@@ -393,7 +447,7 @@ mod tests {
         let plan = renames(&dir);
         {
             let held = take(&dir, "k", "test").unwrap();
-            held.write(&[], Some(&plan)).unwrap();
+            held.write(&held.entry(&[], Some(&plan))).unwrap();
             plan.steps[0].perform().unwrap();
             plan.steps[1].perform().unwrap();
         }
@@ -404,6 +458,33 @@ mod tests {
         assert_eq!(fs::read(dir.join("t/a")).unwrap(), b"new");
         assert_eq!(fs::read(dir.join("t/a.off")).unwrap(), b"a");
         assert_eq!(fs::read(dir.join("t/b")).unwrap(), b"b");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_somebody_uses_now_is_left_and_bars_nobody() {
+        let dir = scratch("used");
+        fs::write(dir.join("t/a"), "a").unwrap();
+        let plan = Plan {
+            steps: vec![
+                Step::MakeDir { path: dir.join("t/new") },
+                Step::Rename { from: dir.join("t/a"), to: dir.join("t/new/a") },
+                Step::Write { path: dir.join("t/b"), data: b"b".to_vec(), mode: None, was: None },
+            ],
+        };
+        {
+            let held = take(&dir, "k", "test").unwrap();
+            held.write(&held.entry(&[], Some(&plan))).unwrap();
+            plan.steps[0].perform().unwrap();
+            plan.steps[1].perform().unwrap();
+        }
+        fs::write(dir.join("t/new/theirs"), "theirs").unwrap();
+        let (held, recovered) = begin(&dir, "k", "next").unwrap();
+        assert_eq!(recovered.unwrap().left, [dir.join("t/new")]);
+        assert_eq!(fs::read(dir.join("t/a")).unwrap(), b"a");
+        assert!(dir.join("t/new/theirs").exists());
+        drop(held);
+        assert_eq!(begin(&dir, "k", "next").unwrap().1, None);
         fs::remove_dir_all(dir).unwrap();
     }
 

@@ -20,6 +20,23 @@ pub fn sha256_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String 
     hex(&hasher.finalize())
 }
 
+/// A SHA-256 that is fed piece by piece.
+#[derive(Debug, Default)]
+pub struct Running(Sha256);
+
+impl Running {
+    /// Adds some bytes.
+    pub fn add(&mut self, data: &[u8]) {
+        self.0.update(data);
+    }
+
+    /// The digest of all that was added, as 64 hex digits.
+    #[must_use]
+    pub fn finish(self) -> String {
+        hex(&self.0.finalize())
+    }
+}
+
 /// A name for a path that is safe as a file name: `KIND-` and 16 hex digits. The key of journals and
 /// locks.
 #[must_use]

@@ -9,6 +9,7 @@ mod custody;
 mod gate;
 mod hostile;
 mod layers;
+mod loadout;
 mod sandbox;
 mod show;
 mod templates;

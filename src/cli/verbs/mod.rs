@@ -3,17 +3,22 @@
 pub mod check;
 pub mod connect;
 pub mod doctor;
+pub mod equip;
 pub mod explain;
 pub mod gate;
 pub mod handover;
 pub mod inbox;
 pub mod init;
+pub mod loadout;
 pub mod new;
 pub mod own;
 pub mod resolve;
+pub mod sets;
 pub mod show;
 pub mod templates;
+pub mod toggle;
 pub mod tree;
+pub mod unequip;
 pub mod whose;
 
 use clap::Subcommand;
@@ -40,6 +45,16 @@ pub enum Verb {
     New(new::Args),
     /// List what agents can be made from, or show one template
     Templates(templates::Args),
+    /// Switch one skill, rule, sub-agent or hook on or off
+    Toggle(toggle::Args),
+    /// Put on saved sets, for good or while a command runs
+    Equip(equip::Args),
+    /// Take back the last equip
+    Unequip(unequip::Args),
+    /// List, save, print and compare sets
+    Sets(sets::Args),
+    /// What is worn; save, exchange and identify whole loadouts
+    Loadout(loadout::Args),
     /// Make an agent the owner of a directory
     Own(own::OwnArgs),
     /// Take the owner of a directory away
@@ -74,6 +89,11 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Doctor(args) => doctor::run(context, args),
         Verb::New(args) => new::run(context, args),
         Verb::Templates(args) => templates::run(context, args),
+        Verb::Toggle(args) => toggle::run(context, args),
+        Verb::Equip(args) => equip::run(context, args),
+        Verb::Unequip(args) => unequip::run(context, args),
+        Verb::Sets(args) => sets::run(context, args),
+        Verb::Loadout(args) => loadout::run(context, args),
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
         Verb::Check(args) => check::run(context, args),

@@ -35,6 +35,11 @@ impl World {
         self.sandbox.path("t")
     }
 
+    /// The machine-local state folder, beside the tree.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.sandbox.path("state/loci")
+    }
+
     /// A path of the case.
     pub(crate) fn path(&self, rel: &str) -> PathBuf {
         if rel == "." { self.root() } else { self.root().join(rel) }

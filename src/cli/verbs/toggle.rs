@@ -1,0 +1,81 @@
+//! `loci toggle`: one thing on or off.
+
+use clap::{Args as ClapArgs, ValueEnum};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::wardrobe::{self, LevelFlag};
+use crate::cli::{Answer, Outcome};
+use crate::loadout::set::Set;
+use crate::loadout::{Settled, State, wear};
+
+/// What is switched, and to what.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:\n  loci toggle skills/deploy off\n  loci toggle rules/team/review.md on --dry-run")]
+pub struct Args {
+    /// What: a section (skills, rules, agents, hooks) and a name in it; the name without its ending will do
+    #[arg(value_name = "SECTION/ITEM")]
+    item: String,
+    /// What it shall be
+    state: To,
+    #[command(flatten)]
+    level: LevelFlag,
+    /// Also in the dotdirs of harnesses
+    #[arg(long)]
+    vendor: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum To {
+    /// The file gets its own name.
+    On,
+    /// The file gets `.inactive` at the end of its name.
+    Off,
+}
+
+/// The set with the one entry.
+fn set(item: &str, state: State) -> Result<Set, Failure> {
+    let bad = || Failure::new("usage", format!("`{item}` does not say which section")).hint("loci toggle skills/NAME on");
+    let (first, rest) = item.split_once('/').ok_or_else(bad)?;
+    // A dotdir may stand before the section.
+    let (scope, name) = if first.starts_with('.') {
+        let (section, name) = rest.split_once('/').ok_or_else(bad)?;
+        (format!("{first}/{section}"), name)
+    } else {
+        (first.to_owned(), rest)
+    };
+    let text = serde_json::json!({ scope: { name: state } }).to_string();
+    Set::parse(&text, true).map_err(|(_, why)| Failure::new("usage", why).hint("loci loadout status"))
+}
+
+/// Switches it.
+///
+/// # Errors
+/// Where the item can't be told, or the rename fails.
+pub(crate) fn run(context: &Context, args: Args) -> Outcome {
+    let level = wardrobe::level(context, &args.level)?;
+    let state = match args.state {
+        To::On => State::On,
+        To::Off => State::Off,
+    };
+    let set = set(&args.item, state)?;
+    let vendor = wardrobe::vendor(&level, args.vendor)?;
+    let (decision, settled) = if args.dry_run {
+        (wear::plan(&level, &[&set], vendor)?, Settled::default())
+    } else {
+        if set.has_hooks() {
+            wardrobe::person(context, "switching hooks")?;
+        }
+        let report = wear::apply(&level, "loci toggle", &[], &[&set], vendor)?;
+        (report.decision, report.settled)
+    };
+    wardrobe::say_settled(context, &settled);
+    wardrobe::say_notes(context, &decision);
+    context.print(|| wardrobe::lines(&decision, args.dry_run), || wardrobe::object(&level, &decision, args.dry_run, &settled))?;
+    let refused = !decision.unknown.is_empty() || !decision.read_only.is_empty();
+    Ok(if refused && decision.renames.is_empty() { Answer::No } else { Answer::Yes })
+}
