@@ -9,13 +9,15 @@ pub mod context;
 pub mod failure;
 mod gate;
 pub mod grant;
+pub mod help;
 pub mod near;
 pub mod output;
 pub mod verbs;
+pub mod wardrobe;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use crate::hooks::connect;
 use crate::sys::{process, term};
@@ -29,6 +31,8 @@ pub enum Answer {
     Yes,
     /// 1: the answer is no (refused by a check, findings, nothing there).
     No,
+    /// The exit code of the command that was run.
+    Exit(u8),
 }
 
 /// What a verb returns: an answer, or why it could not be carried out (2).
@@ -40,7 +44,7 @@ pub fn main() -> ExitCode {
     if let Some(adapter) = gate::selected(std::env::args_os()) {
         return gate::run(adapter);
     }
-    let args = match args::Args::try_parse() {
+    let args = match help::command().try_get_matches().and_then(|matches| args::Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
@@ -52,6 +56,7 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),
+        Ok(Answer::Exit(code)) => ExitCode::from(code),
         Err(failure) => {
             failure.show(json);
             ExitCode::from(2)

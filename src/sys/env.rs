@@ -23,6 +23,8 @@ pub const LOCI_ANCESTORS: &str = "LOCI_ANCESTORS";
 pub const HOME: &str = "HOME";
 /// Where machine-local state lives; default `$HOME/.local/state`.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// Where scratch folders go; default `/tmp`.
+pub const TMPDIR: &str = "TMPDIR";
 /// Where programs are looked for.
 pub const PATH: &str = "PATH";
 /// Set and not empty: no colours.

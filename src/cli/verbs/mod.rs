@@ -2,11 +2,13 @@
 
 pub mod check;
 pub mod connect;
+pub mod demo;
 pub mod doctor;
 pub mod equip;
 pub mod explain;
 pub mod gate;
 pub mod handover;
+pub mod help;
 pub mod inbox;
 pub mod init;
 pub mod loadout;
@@ -73,6 +75,10 @@ pub enum Verb {
     Gate(gate::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
     Init(init::Args),
+    /// Explain a verb, or print everything with --all
+    Help(help::Args),
+    /// Tell the whole story in a scratch folder, with the real pieces
+    Demo(demo::Args),
 }
 
 /// Runs a verb.
@@ -103,5 +109,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),
         Verb::Init(args) => init::run(context, args),
+        Verb::Help(args) => help::run(context, args),
+        Verb::Demo(args) => demo::run(context, args),
     }
 }

@@ -1,0 +1,83 @@
+//! Help: the verbs grouped by what people want to do, and everything in one go for agents.
+
+use std::fmt::Write as _;
+
+use clap::{Command, CommandFactory as _};
+
+use super::args::Args;
+
+/// The groups of `loci --help`, and their verbs in the order in which they are met.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("See where you are", &["where", "tree", "resolve", "explain", "show", "doctor"]),
+    ("Make agents", &["new", "templates"]),
+    ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
+    ("Own directories", &["own", "disown", "check"]),
+    ("Hand work over", &["inbox", "handover"]),
+    ("Grant (people only)", &["connect", "disconnect"]),
+    ("Be asked (called by harnesses)", &["gate"]),
+    ("Help yourself", &["init", "demo", "help"]),
+];
+
+/// The command with its verbs grouped.
+#[must_use]
+pub fn command() -> Command {
+    let command = Args::command();
+    let groups = grouped(&command);
+    command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n{{after-help}}")).after_help(
+        "Exit codes: 0 yes or done, 1 the answer is no, 2 it could not be carried out.\n\
+         `loci VERB --help` says more; `loci help --all` prints everything.\n",
+    )
+}
+
+fn grouped(command: &Command) -> String {
+    let mut text = String::new();
+    for (title, verbs) in GROUPS {
+        let _ = writeln!(text, "{title}:");
+        for verb in *verbs {
+            let about = command.find_subcommand(verb).and_then(Command::get_about).map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(text, "  {verb:<10}  {about}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The help of everything, one verb after the other.
+#[must_use]
+pub fn all() -> String {
+    let mut root = command();
+    root.build();
+    let mut text = root.render_help().to_string();
+    describe(&mut text, &root, "loci");
+    text
+}
+
+fn describe(text: &mut String, command: &Command, path: &str) {
+    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let path = format!("{path} {}", verb.get_name());
+        let _ = write!(text, "\n---- {path}\n\n{}", verb.clone().render_long_help());
+        describe(text, verb, &path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_stands_in_one_group() {
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| verbs.iter().copied()).collect();
+        let command = Args::command();
+        let mut known: Vec<&str> = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+    }
+
+    #[test]
+    fn every_verb_says_what_it_does() {
+        let command = Args::command();
+        assert!(command.get_subcommands().all(|verb| verb.get_about().is_some()));
+        Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,48 @@
+//! `loci help`: what the program can do.
+
+use clap::CommandFactory as _;
+use serde_json::json;
+
+use crate::cli::args::Args as Root;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::{Answer, Outcome, help};
+
+/// What `loci help` takes.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The verb to explain
+    verb: Vec<String>,
+    /// Print the help of every verb, for agents
+    #[arg(long)]
+    all: bool,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+/// Where there is no such verb.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let text = if args.all {
+        help::all()
+    } else if args.verb.is_empty() {
+        help::command().render_help().to_string()
+    } else {
+        one(&args.verb)?
+    };
+    context.print(|| text.clone(), || json!({ "schema": 1, "help": text }))?;
+    Ok(Answer::Yes)
+}
+
+fn one(path: &[String]) -> Result<String, Failure> {
+    let mut root = Root::command();
+    root.build();
+    let mut found = &mut root;
+    for word in path {
+        match found.find_subcommand_mut(word) {
+            Some(next) => found = next,
+            None => return Err(Failure::new("usage", format!("there is no verb `{}`", path.join(" "))).hint("loci --help")),
+        }
+    }
+    Ok(found.render_long_help().to_string())
+}
