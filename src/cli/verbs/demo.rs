@@ -108,10 +108,10 @@ impl Story<'_> {
 
         self.say("Equipment is renaming. Billing puts a skill aside, and takes that back.")?;
         let billing = self.repo.join("services/billing");
-        self.loci_in(&billing, 0, &["loadout", "id"])?;
-        self.loci_in(&billing, 0, &["toggle", "skills/work-the-inbox", "off"])?;
         self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
-        self.loci_in(&billing, 0, &["toggle", "skills/work-the-inbox", "on"])?;
+        self.loci_in(&billing, 0, &["toggle", "skills/inbox", "off"])?;
+        self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
+        self.loci_in(&billing, 0, &["toggle", "skills/inbox", "on"])?;
 
         self.say("All of it is files. Nothing runs in the background, and nothing was registered anywhere.")?;
         self.loci(0, &["tree"])

@@ -73,6 +73,14 @@ enum What {
     },
 }
 
+impl What {
+    fn id(&self) -> &str {
+        match self {
+            Self::Show { id } | Self::Take { id, .. } | Self::Done { id, .. } | Self::Decline { id, .. } => id,
+        }
+    }
+}
+
 /// Whose inbox it is, and where its messages lie.
 struct Mail {
     /// `None`: the human's.
@@ -87,7 +95,12 @@ struct Mail {
 /// # Errors
 /// Where the inbox can't be read, or the answer can't be delivered.
 pub fn run(context: &Context, args: Args) -> Outcome {
-    let mail = mail(context, args.agent.as_deref())?;
+    let mut mail = mail(context, args.agent.as_deref())?;
+    if let Some(id) = args.what.as_ref().map(What::id)
+        && context.flags.asker.is_none()
+    {
+        mail = holder(context, mail, id)?;
+    }
     match args.what {
         None => list(context, &mail),
         Some(What::Show { id }) => show(context, &mail, &id),
@@ -136,6 +149,31 @@ fn boxes(context: &Context, agent: &AgentId, asker: &Asker) -> Result<Vec<Mailbo
         .hint(format!("loci new agents/{agent}")));
     }
     Ok(found.iter().map(|dir| Mailbox::of(dir)).collect())
+}
+
+/// The inbox that holds a message: one's own, else whichever one around here does. An id says which
+/// message is meant; whose it is need not be said again. Who may answer it is asked later.
+fn holder(context: &Context, own: Mail, id: &str) -> Result<Mail, Failure> {
+    let holds = |mailbox: &Mailbox| -> Result<bool, Failure> {
+        Ok(!matches!(inbox::named(&inbox::read(mailbox)?.messages, id), Err(NoMessage::None)))
+    };
+    for mailbox in &own.boxes {
+        if holds(mailbox)? {
+            return Ok(own);
+        }
+    }
+    for place in find::places_below(&near::top(context, &context.cwd)) {
+        let mailbox = Mailbox::of(&place);
+        if own.boxes.iter().any(|one| one.dir() == mailbox.dir()) || !mailbox.exists() || !holds(&mailbox)? {
+            continue;
+        }
+        let lives_here = find::identity(&place).and_then(Result::ok).map(|card| card.id);
+        let agent = lives_here.or_else(|| card::owner(&place)?.ok().map(|owner| owner.owner.value));
+        if let Some(agent) = agent {
+            return Ok(Mail { boxes: boxes(context, &agent, &own.asker)?, agent: Some(agent), asker: own.asker });
+        }
+    }
+    Ok(own)
 }
 
 /// All messages, oldest first, each with the inbox that it lies in.
