@@ -52,6 +52,15 @@ impl Env {
         Self { vars: std::env::vars_os().collect(), cwd: std::env::current_dir().ok() }
     }
 
+    /// Reads only what the gate asks for: a copy of everything costs more than it saves. The working
+    /// directory is left out; the gate has no business with its own.
+    #[must_use]
+    pub fn of_gate() -> Self {
+        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, HOME, XDG_STATE_HOME];
+        let vars = names.into_iter().filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
+        Self { vars, cwd: None }
+    }
+
     /// One variable; `None` where it is unset or empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {

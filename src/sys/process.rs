@@ -95,3 +95,69 @@ pub fn ancestors() -> Vec<String> {
 pub fn own_program() -> io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
+
+/// Does something after a while on a thread of its own, unless the process has ended by then. Where
+/// there is no room for a thread, it is not done.
+pub fn after(patience: std::time::Duration, act: impl FnOnce() + Send + 'static) {
+    let wait = move || {
+        std::thread::sleep(patience);
+        act();
+    };
+    // It only waits: the smallest stack will do until then, and for a few words after.
+    let _ = std::thread::Builder::new().stack_size(128 << 10).spawn(wait);
+}
+
+/// Ends the process at once, whatever its other threads do.
+pub fn end(code: u8) -> ! {
+    #[expect(clippy::exit, reason = "the main thread may hang, and can't return")]
+    std::process::exit(i32::from(code))
+}
+
+/// What a program that was asked said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Its exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// Runs a program that answers with a few words, hands it `input`, and ends it when it takes longer
+/// than `patience`.
+///
+/// # Errors
+/// Where it can't be started, or did not end in time (`TimedOut`).
+pub fn ask(program: &str, args: &[&str], input: &[u8], patience: std::time::Duration) -> io::Result<Said> {
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (mut stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    if let Some(stdin) = &mut stdin {
+        // A program that does not read all of it may answer all the same.
+        let _ = stdin.write_all(input);
+    }
+    drop(stdin);
+    fn listen(stream: Option<impl io::Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+        std::thread::spawn(move || {
+            let mut words = Vec::new();
+            let _ = stream.map(|stream| stream.take(1 << 20).read_to_end(&mut words));
+            words
+        })
+    }
+    let (stdout, stderr) = (listen(stdout), listen(stderr));
+    let deadline = std::time::Instant::now() + patience;
+    let code = loop {
+        if let Some(status) = child.try_wait()? {
+            break status.code();
+        }
+        if std::time::Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "it did not end in time"));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    };
+    Ok(Said { code, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
+}

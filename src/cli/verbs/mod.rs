@@ -1,6 +1,8 @@
 //! The verbs, one file each.
 
 pub mod check;
+pub mod connect;
+pub mod gate;
 pub mod doctor;
 pub mod explain;
 pub mod handover;
@@ -22,6 +24,12 @@ pub enum Verb {
     Own(own::OwnArgs),
     /// Take the owner of a directory away
     Disown(own::DisownArgs),
+    /// Put the gate before a harness's tools
+    Connect(connect::ConnectArgs),
+    /// Take the gate away from a harness
+    Disconnect(connect::DisconnectArgs),
+    /// Answer a harness before a tool call (called by harnesses)
+    Gate(gate::Args),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
     /// Read and answer what was handed over
@@ -48,6 +56,9 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     match verb {
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
+        Verb::Connect(args) => connect::connect(context, args),
+        Verb::Disconnect(args) => connect::disconnect(context, args),
+        Verb::Gate(args) => gate::run(context, args),
         Verb::Check(args) => check::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
