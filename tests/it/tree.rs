@@ -86,7 +86,8 @@ fn tree_reads_one_list_in_five_ways() {
     assert_eq!(paths(&world, &json(&["tree", "b"])["places"]), ["a/b"]);
     world.loci("r", ["tree", "--as", "bob"]).exits(2);
     world.loci("r", ["tree", "none"]).exits(2);
-    world.loci("r", ["--as", "gate", "tree"]).exits(0);
+    assert_eq!(world.loci("r", ["--as", "gate", "tree", "--json"]).exits(0).json()["as"], "gate");
+    world.loci("r", ["--as", "bob", "tree"]).exits(2);
 }
 
 #[test]
