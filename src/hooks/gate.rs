@@ -19,6 +19,7 @@ use crate::custody::delegation::{self, Attempt};
 use crate::custody::{self, Surroundings, message};
 use crate::sys::env::Env;
 use crate::sys::{fault, process, shown, term, time};
+use crate::tree::settings;
 
 /// The most of a payload that is read.
 pub const MAX_PAYLOAD: u64 = 16 << 20;
@@ -93,28 +94,38 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceLock<Kind>) -> Verdict {
     };
     kind.get_or_init(|| Kind::of(&event.tool));
     fault::point("gate");
-    rule(adapter, env, &event)
+    rule(adapter, env, &event, kind.get())
 }
 
-fn rule(adapter: &Adapter, env: &Env, event: &Event) -> Verdict {
+fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Verdict {
+    // A policy with a typo must not pass for none.
+    let settings = match env.home().as_deref().map(settings::load).transpose() {
+        Ok(settings) => settings.unwrap_or_default(),
+        Err(error) => {
+            let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
+            return unchecked(kind, &format!("the settings {}{line} can't be used: {}", shown::path(&error.path), error.why));
+        }
+    };
     let home = env.user_home();
     let cwd = event.cwd.clone().unwrap_or_default();
-    let Intent { acts, change, class } = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), tools::WRITE_WORDS);
+    let Intent { acts, change, class } = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
     if acts.iter().any(|act| act.path.is_relative()) {
         return not_checked("the payload names no working directory, and the call a path that is relative to it");
     }
     if acts.is_empty() && class.writes() {
         return not_checked("it writes, and names no path that can be read");
     }
-    let surroundings = surroundings(env);
+    let surroundings = surroundings(env, settings.wall);
     let mut notes = Vec::new();
     let asker = asker(env, event, &surroundings, &mut notes);
     let ruling = custody::rule(&acts, &asker, &surroundings);
     if ruling.verdict == custody::Verdict::Refuse {
+        let sub_agent = event.sub_agent();
         let attempt = Attempt {
             asker: &asker,
             harness: adapter.name,
             session: event.session.as_deref(),
+            sub_agent: sub_agent.as_deref(),
             tool: &event.tool,
             change,
             ruling: &ruling,
@@ -150,14 +161,14 @@ fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<
 
 /// Where things are on this machine. Without a home there is no registry and no state: a directory
 /// that is never there stands for it.
-fn surroundings(env: &Env) -> Surroundings {
+fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
     let nowhere = || PathBuf::from("/nonexistent");
     let home = env.home().unwrap_or_else(nowhere);
     Surroundings {
         user_home: env.user_home().unwrap_or_else(|| home.clone()),
         state: env.state().unwrap_or_else(|| nowhere().join("loci")),
         home,
-        wall: Vec::new(),
+        wall,
     }
 }
 

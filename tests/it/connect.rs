@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -447,6 +447,79 @@ proptest! {
             prop_assert!(empty(&back).len() <= empty(&text).len() && !back.contains("gate"), "{} → {}", text, back);
         } else {
             prop_assert_eq!(back, text);
+        }
+    }
+}
+
+/// What the shim of pi says to a call, run by Node with a stand-in for pi.
+fn shim(node: &Path, sandbox: &Sandbox, tool: &str, input: &Value) -> Value {
+    let driver = "const shim = (await import(process.argv[2])).default;\n\
+                  let asked; shim({ on: (event, hook) => { if (event === 'tool_call') asked = hook; } });\n\
+                  const [tool, input, cwd] = JSON.parse(process.argv[3]);\n\
+                  const said = await asked({ toolName: tool, toolCallId: 'c', input }, { cwd, hasUI: false, sessionManager: { getSessionId: () => 's' } });\n\
+                  console.log(JSON.stringify(said ?? null));\n";
+    sandbox.file("driver.mjs", driver);
+    let mut node = std::process::Command::new(node);
+    node.arg("--experimental-strip-types")
+        .arg("--no-warnings")
+        .arg(sandbox.path("driver.mjs"))
+        .arg(sandbox.path("home/.pi/agent/extensions/loci.ts"))
+        .arg(json!([tool, input, sandbox.path("repo")]).to_string());
+    node.env_clear()
+        .env("HOME", sandbox.path("home"))
+        .env("XDG_STATE_HOME", sandbox.path("state"))
+        .env("PATH", std::env::var_os("PATH").unwrap());
+    let run = Run::of(&mut node, None).exits(0);
+    serde_json::from_str(run.stdout.trim()).unwrap()
+}
+
+/// A Node that reads TypeScript (22.6 or newer): the one in the path, or the one that the rig of
+/// `tests/harness` has installed.
+fn node() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let cache = std::env::var_os("LOCI_RIG_CACHE").map_or_else(|| home.join(".cache/loci-rig"), PathBuf::from);
+    let installed = fs::read_dir(cache).into_iter().flatten().flatten().map(|entry| entry.path().join("node_modules"));
+    let installed =
+        installed.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()).map(|entry| entry.path().join("bin/node"));
+    let reads = |node: &PathBuf| {
+        let said = std::process::Command::new(node).args(["--experimental-strip-types", "--version"]).output();
+        said.is_ok_and(|said| said.status.success())
+    };
+    std::iter::once(PathBuf::from("node")).chain(installed).find(reads)
+}
+
+#[test]
+fn the_shim_of_pi_asks_and_falls_closed_for_owned_directories_alone() {
+    let Some(node) = node() else {
+        println!("skipped: no Node that reads TypeScript (22.6 or newer)");
+        return;
+    };
+    let sandbox = world();
+    let shim = |sandbox: &Sandbox, tool: &str, input: &Value| shim(&node, sandbox, tool, input);
+    sandbox
+        .file("repo/.loci/agent.md", "---\nid: alice\n---\n")
+        .file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n")
+        .link("repo/link", "owned");
+    run(&sandbox, "connect pi").exits(0);
+    let write = |path: &str| shim(&sandbox, "write", &json!({ "path": path, "content": "x" }));
+    let bash = |command: &str| shim(&sandbox, "bash", &json!({ "command": command }));
+    let said = write("owned/new.txt");
+    assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("`bob`"), "{said}");
+    assert_eq!(write("notes.txt"), Value::Null);
+    assert_eq!(shim(&sandbox, "read", &json!({ "path": "owned/a" })), Value::Null);
+
+    // The gate is gone, dies, or says something else: closed for what is owned, open for the rest.
+    let link = sandbox.path("home/.loci/bin/loci");
+    fs::remove_file(&link).unwrap();
+    for gate in [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 1\n")] {
+        if let Some(text) = gate {
+            sandbox.exec("home/.loci/bin/loci", text);
+        }
+        for said in [write("owned/new.txt"), write("link/deep/new.txt"), bash("echo x > owned/y"), bash("cp a 'owned/b'")] {
+            assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("did not answer"), "{said}");
+        }
+        for said in [write("notes.txt"), bash("echo x > notes.txt"), shim(&sandbox, "read", &json!({ "path": "owned/a" }))] {
+            assert_eq!(said, Value::Null);
         }
     }
 }

@@ -2,9 +2,9 @@
 
 pub mod check;
 pub mod connect;
-pub mod gate;
 pub mod doctor;
 pub mod explain;
+pub mod gate;
 pub mod handover;
 pub mod inbox;
 pub mod own;
