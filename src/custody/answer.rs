@@ -153,11 +153,10 @@ pub fn sent(asker: &Asker, state: &Path, id: &str) -> Result<Sent, HandoverError
 /// Where the message is gone or the log can't be written.
 pub fn hand_over(sent: &Sent, asker: &Asker, text: &str, at: Timestamp) -> Result<(), HandoverError> {
     let gone = || HandoverError::Gone(sent.id.clone());
-    let place = sent.inbox.parent().and_then(Path::parent).and_then(Path::parent).ok_or_else(gone)?;
-    let mailbox = Mailbox::of(place);
+    let mailbox = Mailbox::at(&sent.inbox).ok_or_else(gone)?;
     let key = letter::key(&sent.id).ok_or_else(gone)?;
     let held = || Ok::<bool, MailError>(mailbox.held()?.iter().any(|name| name.ends_with(&format!(".{key}.md"))));
-    if mailbox.dir() != sent.inbox || (mailbox.find(key)?.is_none() && !held()?) {
+    if mailbox.find(key)?.is_none() && !held()? {
         return Err(gone());
     }
     let (text, _) = mask::mask(text.get(..cut_at(text, MAX_ADDED)).unwrap_or_default());

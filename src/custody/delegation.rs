@@ -163,7 +163,7 @@ fn delegate(
 /// A request goes into the human's inbox: one digest for each sender and hour, each request whole
 /// beside it.
 fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf], captured: &Captured) -> Result<Filed, MailError> {
-    let mailbox = Mailbox::of(home);
+    let mailbox = Mailbox::of_human(home);
     let hour: String = time::to_second(attempt.at).chars().take(13).collect();
     let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
     let key = attempt_key(attempt, "human", targets, captured);
@@ -206,9 +206,9 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: inbox::State::New, last_worked: None })
 }
 
-/// The record of a delivery, and what the log said before. The log is read only where it can say
-/// something: not for a message that nobody has dealt with, so that a thousand repeats cost no more
-/// each than the first.
+/// The record of a delivery, and what the log said before. Only its end is read, and only where it
+/// can say something: not for a message that nobody has dealt with. So a thousand repeats cost no
+/// more each than the first, and a long log no more than a short one.
 fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, placed: Placed) -> Result<Filed, MailError> {
     let (again, id, new) = match &placed {
         Placed::Fresh(_) => (false, letter.id.clone(), true),
@@ -217,7 +217,7 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
     let (state, last_worked) = if again && new {
         (inbox::State::New, None)
     } else {
-        let (records, _) = mailbox.records().unwrap_or_default();
+        let records = mailbox.newest_records().unwrap_or_default();
         let state = inbox::fold(&records).remove(key).unwrap_or_default().state;
         (state, inbox::last_worked(&records).map(str::to_owned))
     };
@@ -333,7 +333,7 @@ fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, w
         disk::make_dirs(parent)?;
     }
     if let Some(body) = &attempt.asker.body {
-        keep_out_of_git(body)?;
+        keep_out_of_git(&body.join(".loci/memory"))?;
     }
     let to = if let Who::Agent(id) = who { id.as_str() } else { "human" };
     let record = serde_json::json!({

@@ -91,6 +91,7 @@ struct Look<'a> {
     body_id: Option<(u64, u64)>,
     surroundings: &'a Surroundings,
     home: PathBuf,
+    registry: PathBuf,
     user_home: PathBuf,
     state: PathBuf,
     known: BTreeMap<PathBuf, Option<Station>>,
@@ -106,6 +107,7 @@ impl<'a> Look<'a> {
             asker,
             body_id: body.and_then(|body| disk::look_through(body).ok().flatten()).map(|meta| meta.id),
             surroundings,
+            registry: real(&home.join(dotdirs::IDENTITY)),
             home,
             user_home,
             state: real(&surroundings.state),
@@ -181,6 +183,7 @@ impl<'a> Look<'a> {
     fn grounds(&self, folds: bool) -> Grounds<'_> {
         Grounds {
             home: &self.home,
+            registry: &self.registry,
             user_home: &self.user_home,
             state: &self.state,
             globs: &self.surroundings.wall,

@@ -174,4 +174,20 @@ mod tests {
             assert_eq!(mask(text), (text.to_owned(), 0));
         }
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        /// Text without a secret comes back as it is; nothing panics, and lines stay lines.
+        #[test]
+        fn any_text(text in "[a-z é\n=:'\"-]{0,80}") {
+            proptest::prop_assert_eq!(mask(&text), (text.clone(), 0));
+        }
+
+        #[test]
+        fn any_bytes(text in proptest::prelude::any::<String>()) {
+            let (masked, count) = mask(&text);
+            proptest::prop_assert!(count > 0 || masked == text);
+        }
+    }
 }

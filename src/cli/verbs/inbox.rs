@@ -107,7 +107,7 @@ fn mail(context: &Context, named: Option<&str>) -> Result<Mail, Failure> {
         None => asker.agent.clone(),
     };
     let Some(agent) = agent else {
-        return Ok(Mail { agent: None, boxes: vec![Mailbox::of(&context.home)], asker });
+        return Ok(Mail { agent: None, boxes: vec![Mailbox::of_human(&context.home)], asker });
     };
     let boxes = boxes(context, &agent, &asker)?;
     Ok(Mail { agent: Some(agent), boxes, asker })

@@ -147,3 +147,19 @@ fn arguments_without_end_are_bounded() {
     let many: Vec<Value> = (0..10_000).map(|at| json!({ "path": format!("/p/{at}") })).collect();
     assert_eq!(acts("write", json!({ "files": many })).len(), MAX_ACTS);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// Whatever a harness or a model sends: no panic, absolute paths, bounded.
+    #[test]
+    fn any_call(name in "[A-Za-z_.:/-]{0,20}", key in "(path|file_path|command|commands|input|patch|edits|content|workdir|x)", texts in proptest::collection::vec(proptest::prelude::any::<String>(), 0..4)) {
+        for input in [json!(texts), json!({ &key: texts }), json!({ &key: texts.first(), "path": texts.last() }), json!({ &key: { "path": texts } })] {
+            for name in [name.as_str(), "write", "edit", "apply_patch", "shell", "mcp__x__save"] {
+                let intent = read(name, input.clone());
+                proptest::prop_assert!(intent.acts.len() <= 2 * MAX_ACTS + 1);
+                proptest::prop_assert!(intent.acts.iter().all(|act| act.path.is_absolute()));
+            }
+        }
+    }
+}

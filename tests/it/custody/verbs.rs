@@ -254,3 +254,15 @@ fn the_human_sees_requests() {
     let id = list["messages"][0]["id"].as_str().unwrap().to_owned();
     assert!(world.loci("home", ["inbox", "show", &id]).exits(0).stdout.contains("disableAllHooks"));
 }
+
+#[test]
+fn a_home_that_is_kept_elsewhere_gets_its_requests() {
+    let world = fixture();
+    world.dir("dotfiles/loci").link("home/.loci", world.path("dotfiles/loci"));
+    let alice = agent("alice", world.path("home/repo"));
+    let (_, deliveries) = attempt(&world, &alice, &world.path("home/repo/.claude/settings.json"), "{}");
+    let id = deliveries[0].outcome.as_ref().unwrap().id.clone();
+    assert_eq!(world.loci("home", ["inbox", "--json"]).exits(0).json()["open"], json!(1));
+    world.loci("home/repo", ["handover", &id, "I need a model set"]).exits(0);
+    assert!(world.read("dotfiles/loci/memory/inbox/log.jsonl").contains("I need a model set"));
+}
