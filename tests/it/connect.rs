@@ -451,26 +451,29 @@ proptest! {
     }
 }
 
-/// What the shim of pi says to a call, run by Node with a stand-in for pi.
-fn shim(node: &Path, sandbox: &Sandbox, tool: &str, input: &Value) -> Value {
+/// What the shim of pi says to some calls, run by Node with a stand-in for pi.
+fn shim(node: &Path, sandbox: &Sandbox, calls: &[(&str, Value)]) -> Vec<Value> {
     let driver = "const shim = (await import(process.argv[2])).default;\n\
                   let asked; shim({ on: (event, hook) => { if (event === 'tool_call') asked = hook; } });\n\
-                  const [tool, input, cwd] = JSON.parse(process.argv[3]);\n\
-                  const said = await asked({ toolName: tool, toolCallId: 'c', input }, { cwd, hasUI: false, sessionManager: { getSessionId: () => 's' } });\n\
-                  console.log(JSON.stringify(said ?? null));\n";
+                  const [calls, cwd] = JSON.parse(process.argv[3]);\n\
+                  const ctx = { cwd, hasUI: false, sessionManager: { getSessionId: () => 's' } };\n\
+                  for (const [tool, input] of calls)\n\
+                    console.log(JSON.stringify((await asked({ toolName: tool, toolCallId: 'c', input }, ctx)) ?? null));\n";
     sandbox.file("driver.mjs", driver);
-    let mut node = std::process::Command::new(node);
-    node.arg("--experimental-strip-types")
-        .arg("--no-warnings")
+    let mut command = std::process::Command::new(node);
+    command
+        .args(["--experimental-strip-types", "--no-warnings"])
         .arg(sandbox.path("driver.mjs"))
         .arg(sandbox.path("home/.pi/agent/extensions/loci.ts"))
-        .arg(json!([tool, input, sandbox.path("repo")]).to_string());
-    node.env_clear()
+        .arg(json!([calls, sandbox.path("repo")]).to_string())
+        .env_clear()
         .env("HOME", sandbox.path("home"))
         .env("XDG_STATE_HOME", sandbox.path("state"))
         .env("PATH", std::env::var_os("PATH").unwrap());
-    let run = Run::of(&mut node, None).exits(0);
-    serde_json::from_str(run.stdout.trim()).unwrap()
+    let run = Run::of(&mut command, None).exits(0);
+    let said: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(said.len(), calls.len(), "{run:?}");
+    said
 }
 
 /// A Node that reads TypeScript (22.6 or newer): the one in the path, or the one that the rig of
@@ -495,31 +498,29 @@ fn the_shim_of_pi_asks_and_falls_closed_for_owned_directories_alone() {
         return;
     };
     let sandbox = world();
-    let shim = |sandbox: &Sandbox, tool: &str, input: &Value| shim(&node, sandbox, tool, input);
     sandbox
         .file("repo/.loci/agent.md", "---\nid: alice\n---\n")
         .file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n")
         .link("repo/link", "owned");
     run(&sandbox, "connect pi").exits(0);
-    let write = |path: &str| shim(&sandbox, "write", &json!({ "path": path, "content": "x" }));
-    let bash = |command: &str| shim(&sandbox, "bash", &json!({ "command": command }));
-    let said = write("owned/new.txt");
-    assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("`bob`"), "{said}");
-    assert_eq!(write("notes.txt"), Value::Null);
-    assert_eq!(shim(&sandbox, "read", &json!({ "path": "owned/a" })), Value::Null);
+    let write = |path: &str| ("write", json!({ "path": path, "content": "x" }));
+    let bash = |command: &str| ("bash", json!({ "command": command }));
+    let read = || ("read", json!({ "path": "owned/a" }));
+    let said = shim(&node, &sandbox, &[write("owned/new.txt"), write("notes.txt"), read()]);
+    assert!(said[0]["block"] == json!(true) && said[0]["reason"].as_str().unwrap().contains("`bob`"), "{said:?}");
+    assert_eq!(said[1..], [Value::Null, Value::Null]);
 
     // The gate is gone, dies, or says something else: closed for what is owned, open for the rest.
-    let link = sandbox.path("home/.loci/bin/loci");
-    fs::remove_file(&link).unwrap();
+    fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
     for gate in [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 1\n")] {
         if let Some(text) = gate {
             sandbox.exec("home/.loci/bin/loci", text);
         }
-        for said in [write("owned/new.txt"), write("link/deep/new.txt"), bash("echo x > owned/y"), bash("cp a 'owned/b'")] {
+        let closed = [write("owned/new.txt"), write("link/deep/new.txt"), bash("echo x > owned/y"), bash("cp a 'owned/b'")];
+        for said in shim(&node, &sandbox, &closed) {
             assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("did not answer"), "{said}");
         }
-        for said in [write("notes.txt"), bash("echo x > notes.txt"), shim(&sandbox, "read", &json!({ "path": "owned/a" }))] {
-            assert_eq!(said, Value::Null);
-        }
+        let open = [write("notes.txt"), bash("echo x > notes.txt"), read()];
+        assert_eq!(shim(&node, &sandbox, &open), [Value::Null, Value::Null, Value::Null]);
     }
 }
