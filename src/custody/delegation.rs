@@ -21,6 +21,9 @@ use crate::text::digest;
 /// The most of paths that a list in the front matter holds, in bytes.
 const MAX_LIST: usize = 16 << 10;
 
+/// How far back the log of what was sent is looked through.
+const MAX_SENT: u64 = 256 << 10;
+
 /// How many requests of one sender and hour are kept in full; further ones are counted.
 const MAX_HELD: usize = 100;
 
@@ -118,9 +121,7 @@ fn to_one(attempt: &Attempt<'_>, surroundings: &Surroundings, who: &Who, place: 
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         format!("failed to {error}{cause}")
     });
-    if let Ok(filed) = &outcome
-        && !filed.again
-    {
+    if let Ok(filed) = &outcome {
         // What was sent is a convenience for the sender; the message stands without it.
         let _ = remember(attempt, surroundings, filed, who);
     }
@@ -329,6 +330,10 @@ pub fn sent_log(asker: &Asker, state: &Path) -> PathBuf {
 /// Remembers what was sent and where it lies, so that the sender can add to it by its id.
 fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, who: &Who) -> Result<(), MailError> {
     let log = sent_log(attempt.asker, &surroundings.state);
+    // Filed before: then it is known, unless that run was killed in between.
+    if filed.again && disk::read_end(&log, MAX_SENT).is_ok_and(|(data, _)| String::from_utf8_lossy(&data).contains(&filed.id)) {
+        return Ok(());
+    }
     if let Some(parent) = log.parent() {
         disk::make_dirs(parent)?;
     }

@@ -202,6 +202,55 @@ fn a_request() {
     Story { setup: &setup, cwd: "home/repo", inside: true, what: "home/.loci/memory/inbox/held" }.tell_when_made(&world_without_log);
 }
 
+/// The gate refuses whatever fails on its way, and says when nothing could be filed; asked once more
+/// it has filed one message.
+#[test]
+fn a_refusal_at_the_gate() {
+    let ask = |world: &Sandbox, fault: Option<&str>| {
+        let repo = world.path("home/repo");
+        let payload = serde_json::json!({
+            "session_id": "s-1", "cwd": repo, "hook_event_name": "PreToolUse", "tool_name": "Write",
+            "tool_input": { "file_path": repo.join("owned/a.txt"), "content": "x\n" },
+        });
+        let mut command = world.command("home/repo");
+        command.args(["gate", "--for", "claude"]);
+        if let Some(fault) = fault {
+            command.env("LOCI_FAULT", fault);
+        }
+        Run::of(&mut command, Some(payload.to_string().as_bytes()))
+    };
+    let world = fixture();
+    let log = world.path("ops");
+    ask(&world, Some(&format!("log:{}", log.display()))).exits(2);
+    let clean = tree(&world, "home/repo");
+    let count = fs::read_to_string(&log).unwrap().lines().count();
+    assert!(count >= 10, "{count}");
+    for n in 1..=count {
+        for fault in [format!("fail:{n}:28"), format!("kill:{n}")] {
+            let world = fixture();
+            let run = ask(&world, Some(&fault));
+            let filed = letters(&world, "home/repo/owned");
+            assert!(filed.len() <= 1, "{fault}");
+            if fault.starts_with("fail") {
+                assert_eq!(run.code, Some(2), "{fault}: {}{}", run.stdout, run.stderr);
+                assert!(run.stderr.contains("handed over"), "{fault}: {}", run.stderr);
+                assert!(!filed.is_empty() || run.stderr.contains("could NOT be handed over"), "{fault}: {}", run.stderr);
+            }
+            let again = ask(&world, None).exits(2);
+            assert!(again.stderr.contains("handed over") || again.stderr.contains("filed already"), "{fault}: {}", again.stderr);
+            let now = tree(&world, "home/repo");
+            let same = |tree: &Tree| {
+                tree.iter()
+                    .filter(|(path, _)| !path.ends_with("log.jsonl"))
+                    .map(|(path, what)| (path.clone(), what.clone()))
+                    .collect::<Tree>()
+            };
+            assert_eq!(same(&now), same(&clean), "{fault}");
+            assert_eq!(world.read("home/repo/owned/a.txt"), "alpha\nbeta\ngamma\n");
+        }
+    }
+}
+
 impl Story<'_> {
     /// As [`Story::tell`] where what counts does not exist before.
     fn tell_when_made(&self, between: &dyn Fn(&Sandbox, &Tree, &Tree, &str)) {
