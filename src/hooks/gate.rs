@@ -7,6 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -35,14 +36,24 @@ pub const PATIENCE: Duration = Duration::from_secs(2);
 pub fn answer(adapter: &'static Adapter, env: &Env, late: impl FnOnce(Answer) + Send + 'static) -> Answer {
     let kind = Arc::new(OnceLock::new());
     let seen = Arc::clone(&kind);
+    // Whoever comes first speaks: two answers would be none.
+    let spoken = Arc::new(AtomicBool::new(false));
+    let silenced = Arc::clone(&spoken);
     // Without room for a thread there is no deadline; a harness has one as well.
     process::after(PATIENCE, move || {
+        if silenced.swap(true, Ordering::SeqCst) {
+            return;
+        }
         let why = format!("it took longer than {} s", PATIENCE.as_secs());
         late((adapter.answer)(&unchecked(seen.get(), &why)));
     });
     // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
     let work = AssertUnwindSafe(|| judged(adapter, env, &kind));
     let verdict = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
+    while spoken.swap(true, Ordering::SeqCst) {
+        // The other thread speaks, and ends the process.
+        std::thread::park();
+    }
     (adapter.answer)(&verdict)
 }
 
@@ -68,7 +79,7 @@ fn unchecked(kind: Option<&Kind>, why: &str) -> Verdict {
     match kind {
         Some(Kind { tool, writes: true }) => Verdict::Refuse(format!(
             "Not done: whose the path of this `{}` call is could not be checked ({why}), and what surely writes does not go on unchecked. \
-             Nothing was changed and nothing was handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
+             Nothing was changed; do not count on it having been handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
              to run `loci connect --check`.",
             shown::text(tool)
         )),
@@ -133,7 +144,8 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
             at: time::now(),
         };
         let deliveries = delegation::deliver(&attempt, &surroundings);
-        return Verdict::Refuse(message::message(&ruling, &deliveries));
+        let message = message::message(&ruling, &deliveries);
+        return Verdict::Refuse(if notes.is_empty() { message } else { format!("{message}\nAlso: {}.", notes.join("; ")) });
     }
     notes.extend(ruling.notes);
     if notes.is_empty() { Verdict::Pass } else { Verdict::Note(format!("loci: {}", notes.join("; "))) }

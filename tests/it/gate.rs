@@ -307,7 +307,8 @@ fn a_session_file_that_is_broken_makes_nobody_of_the_asker() {
     sandbox.file("state/loci/sessions/s-1.json", "{");
     let line = noted(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
     assert!(line.contains("taken for nobody") && line.contains("s-1.json"), "{line}");
-    refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+    let text = refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+    assert!(text.contains("taken for nobody"), "{text}");
 }
 
 #[test]
