@@ -6,11 +6,7 @@
 //! well, which then can't be built. So the same is said to the linker here, for the program alone.
 //! Where anything that it takes is missing, the program is linked as usual and works the same.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "a build script talks to Cargo on standard output and asks the compiler"
-)]
+#![expect(clippy::disallowed_methods, reason = "a build script talks to Cargo on standard output and asks the compiler")]
 
 use std::env;
 use std::fs;

@@ -53,6 +53,7 @@ fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Out
         asker: &asker,
         harness: "loci",
         session: None,
+        sub_agent: None,
         tool: &tool,
         change: Change::Command(command.to_owned()),
         ruling: &ruling,

@@ -45,6 +45,8 @@ pub struct Attempt<'a> {
     pub harness: &'a str,
     /// In which session.
     pub session: Option<&'a str>,
+    /// By which sub-agent, where the harness tells: it acts as its session's agent.
+    pub sub_agent: Option<&'a str>,
     /// With which tool.
     pub tool: &'a str,
     /// What would have changed.
@@ -255,6 +257,7 @@ fn write_letter(
     let text = |text: &str| Field::Text(text.to_owned());
     let mut fields = vec![("harness", text(attempt.harness))];
     fields.extend(attempt.session.map(|session| ("session", text(session))));
+    fields.extend(attempt.sub_agent.map(|agent| ("sub_agent", text(agent))));
     fields.push(("tool", text(attempt.tool)));
     fields.push(("directory", Field::Text(shown::path(&owner.dir).to_string())));
     fields.push(("targets", Field::List(bounded(targets.iter().map(|path| shown::path(path).to_string())))));

@@ -7,6 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::custody::delegation::{self, Attempt};
 use crate::custody::{self, Surroundings, message};
 use crate::sys::env::Env;
 use crate::sys::{fault, process, shown, term, time};
+use crate::tree::settings;
 
 /// The most of a payload that is read.
 pub const MAX_PAYLOAD: u64 = 16 << 20;
@@ -34,14 +36,24 @@ pub const PATIENCE: Duration = Duration::from_secs(2);
 pub fn answer(adapter: &'static Adapter, env: &Env, late: impl FnOnce(Answer) + Send + 'static) -> Answer {
     let kind = Arc::new(OnceLock::new());
     let seen = Arc::clone(&kind);
+    // Whoever comes first speaks: two answers would be none.
+    let spoken = Arc::new(AtomicBool::new(false));
+    let silenced = Arc::clone(&spoken);
     // Without room for a thread there is no deadline; a harness has one as well.
     process::after(PATIENCE, move || {
+        if silenced.swap(true, Ordering::SeqCst) {
+            return;
+        }
         let why = format!("it took longer than {} s", PATIENCE.as_secs());
         late((adapter.answer)(&unchecked(seen.get(), &why)));
     });
     // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
     let work = AssertUnwindSafe(|| judged(adapter, env, &kind));
     let verdict = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
+    while spoken.swap(true, Ordering::SeqCst) {
+        // The other thread speaks, and ends the process.
+        std::thread::park();
+    }
     (adapter.answer)(&verdict)
 }
 
@@ -67,7 +79,7 @@ fn unchecked(kind: Option<&Kind>, why: &str) -> Verdict {
     match kind {
         Some(Kind { tool, writes: true }) => Verdict::Refuse(format!(
             "Not done: whose the path of this `{}` call is could not be checked ({why}), and what surely writes does not go on unchecked. \
-             Nothing was changed and nothing was handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
+             Nothing was changed; do not count on it having been handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
              to run `loci connect --check`.",
             shown::text(tool)
         )),
@@ -93,28 +105,38 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceLock<Kind>) -> Verdict {
     };
     kind.get_or_init(|| Kind::of(&event.tool));
     fault::point("gate");
-    rule(adapter, env, &event)
+    rule(adapter, env, &event, kind.get())
 }
 
-fn rule(adapter: &Adapter, env: &Env, event: &Event) -> Verdict {
+fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Verdict {
+    // A policy with a typo must not pass for none.
+    let settings = match env.home().as_deref().map(settings::load).transpose() {
+        Ok(settings) => settings.unwrap_or_default(),
+        Err(error) => {
+            let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
+            return unchecked(kind, &format!("the settings {}{line} can't be used: {}", shown::path(&error.path), error.why));
+        }
+    };
     let home = env.user_home();
     let cwd = event.cwd.clone().unwrap_or_default();
-    let Intent { acts, change, class } = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), tools::WRITE_WORDS);
+    let Intent { acts, change, class } = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
     if acts.iter().any(|act| act.path.is_relative()) {
         return not_checked("the payload names no working directory, and the call a path that is relative to it");
     }
     if acts.is_empty() && class.writes() {
         return not_checked("it writes, and names no path that can be read");
     }
-    let surroundings = surroundings(env);
+    let surroundings = surroundings(env, settings.wall);
     let mut notes = Vec::new();
     let asker = asker(env, event, &surroundings, &mut notes);
     let ruling = custody::rule(&acts, &asker, &surroundings);
     if ruling.verdict == custody::Verdict::Refuse {
+        let sub_agent = event.sub_agent();
         let attempt = Attempt {
             asker: &asker,
             harness: adapter.name,
             session: event.session.as_deref(),
+            sub_agent: sub_agent.as_deref(),
             tool: &event.tool,
             change,
             ruling: &ruling,
@@ -122,7 +144,8 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event) -> Verdict {
             at: time::now(),
         };
         let deliveries = delegation::deliver(&attempt, &surroundings);
-        return Verdict::Refuse(message::message(&ruling, &deliveries));
+        let message = message::message(&ruling, &deliveries);
+        return Verdict::Refuse(if notes.is_empty() { message } else { format!("{message}\nAlso: {}.", notes.join("; ")) });
     }
     notes.extend(ruling.notes);
     if notes.is_empty() { Verdict::Pass } else { Verdict::Note(format!("loci: {}", notes.join("; "))) }
@@ -150,14 +173,14 @@ fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<
 
 /// Where things are on this machine. Without a home there is no registry and no state: a directory
 /// that is never there stands for it.
-fn surroundings(env: &Env) -> Surroundings {
+fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
     let nowhere = || PathBuf::from("/nonexistent");
     let home = env.home().unwrap_or_else(nowhere);
     Surroundings {
         user_home: env.user_home().unwrap_or_else(|| home.clone()),
         state: env.state().unwrap_or_else(|| nowhere().join("loci")),
         home,
-        wall: Vec::new(),
+        wall,
     }
 }
 

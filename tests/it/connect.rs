@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -448,5 +448,79 @@ proptest! {
         } else {
             prop_assert_eq!(back, text);
         }
+    }
+}
+
+/// What the shim of pi says to some calls, run by Node with a stand-in for pi.
+fn shim(node: &Path, sandbox: &Sandbox, calls: &[(&str, Value)]) -> Vec<Value> {
+    let driver = "const shim = (await import(process.argv[2])).default;\n\
+                  let asked; shim({ on: (event, hook) => { if (event === 'tool_call') asked = hook; } });\n\
+                  const [calls, cwd] = JSON.parse(process.argv[3]);\n\
+                  const ctx = { cwd, hasUI: false, sessionManager: { getSessionId: () => 's' } };\n\
+                  for (const [tool, input] of calls)\n\
+                    console.log(JSON.stringify((await asked({ toolName: tool, toolCallId: 'c', input }, ctx)) ?? null));\n";
+    sandbox.file("driver.mjs", driver);
+    let mut command = std::process::Command::new(node);
+    command
+        .args(["--experimental-strip-types", "--no-warnings"])
+        .arg(sandbox.path("driver.mjs"))
+        .arg(sandbox.path("home/.pi/agent/extensions/loci.ts"))
+        .arg(json!([calls, sandbox.path("repo")]).to_string())
+        .env_clear()
+        .env("HOME", sandbox.path("home"))
+        .env("XDG_STATE_HOME", sandbox.path("state"))
+        .env("PATH", std::env::var_os("PATH").unwrap());
+    let run = Run::of(&mut command, None).exits(0);
+    let said: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(said.len(), calls.len(), "{run:?}");
+    said
+}
+
+/// A Node that reads TypeScript (22.6 or newer): the one in the path, or the one that the rig of
+/// `tests/harness` has installed.
+fn node() -> Option<PathBuf> {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+    let cache = std::env::var_os("LOCI_RIG_CACHE").map_or_else(|| home.join(".cache/loci-rig"), PathBuf::from);
+    let installed = fs::read_dir(cache).into_iter().flatten().flatten().map(|entry| entry.path().join("node_modules"));
+    let installed =
+        installed.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten()).map(|entry| entry.path().join("bin/node"));
+    let reads = |node: &PathBuf| {
+        let said = std::process::Command::new(node).args(["--experimental-strip-types", "--version"]).output();
+        said.is_ok_and(|said| said.status.success())
+    };
+    std::iter::once(PathBuf::from("node")).chain(installed).find(reads)
+}
+
+#[test]
+fn the_shim_of_pi_asks_and_falls_closed_for_owned_directories_alone() {
+    let Some(node) = node() else {
+        println!("skipped: no Node that reads TypeScript (22.6 or newer)");
+        return;
+    };
+    let sandbox = world();
+    sandbox
+        .file("repo/.loci/agent.md", "---\nid: alice\n---\n")
+        .file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n")
+        .link("repo/link", "owned");
+    run(&sandbox, "connect pi").exits(0);
+    let write = |path: &str| ("write", json!({ "path": path, "content": "x" }));
+    let bash = |command: &str| ("bash", json!({ "command": command }));
+    let read = || ("read", json!({ "path": "owned/a" }));
+    let said = shim(&node, &sandbox, &[write("owned/new.txt"), write("notes.txt"), read()]);
+    assert!(said[0]["block"] == json!(true) && said[0]["reason"].as_str().unwrap().contains("`bob`"), "{said:?}");
+    assert_eq!(said[1..], [Value::Null, Value::Null]);
+
+    // The gate is gone, dies, or says something else: closed for what is owned, open for the rest.
+    fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
+    for gate in [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 1\n")] {
+        if let Some(text) = gate {
+            sandbox.exec("home/.loci/bin/loci", text);
+        }
+        let closed = [write("owned/new.txt"), write("link/deep/new.txt"), bash("echo x > owned/y"), bash("cp a 'owned/b'")];
+        for said in shim(&node, &sandbox, &closed) {
+            assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("did not answer"), "{said}");
+        }
+        let open = [write("notes.txt"), bash("echo x > notes.txt"), read()];
+        assert_eq!(shim(&node, &sandbox, &open), [Value::Null, Value::Null, Value::Null]);
     }
 }

@@ -147,7 +147,8 @@ fn a_sub_agent_acts_as_its_session() {
     call["agent_id"] = json!("a7");
     call["agent_type"] = json!("bob");
     refused(gate(&sandbox, call.to_string()));
-    assert!(mail(&sandbox, "repo/owned")[0].contains("from: \"alice\""));
+    let letter = &mail(&sandbox, "repo/owned")[0];
+    assert!(letter.contains("from: \"alice\"") && letter.contains("sub_agent: \"a7 (bob)\""), "{letter}");
 }
 
 #[test]
@@ -165,6 +166,21 @@ fn a_broken_owner_file_closes_and_names_its_line() {
     let text = refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
     assert!(text.contains("owner.md:"), "{text}");
     passed(gate(&sandbox, payload(&sandbox, "Read", &json!({ "file_path": "owned/a.txt" })).to_string()));
+}
+
+#[test]
+fn the_settings_of_this_machine_count_and_close_where_they_are_broken() {
+    let sandbox = world();
+    let save = payload(&sandbox, "zap_thing", &json!({ "path": "owned/x" })).to_string();
+    passed(gate(&sandbox, &save));
+    sandbox.file("home/.loci/config.yaml", "write_tools: [zap]\nwall: ['**/walled/**']\n");
+    refused(gate(&sandbox, &save));
+    refused(gate(&sandbox, write(&sandbox, "walled/x").to_string()));
+    sandbox.file("home/.loci/config.yaml", "wall: ['**/walled/**']\nwal: 7\n");
+    let text = refused(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
+    assert!(text.contains("config.yaml:2") && text.contains("`wal`"), "{text}");
+    let read = payload(&sandbox, "Read", &json!({ "file_path": "notes.txt" }));
+    assert!(noted(gate(&sandbox, read.to_string())).contains("config.yaml:2"));
 }
 
 #[test]
@@ -291,7 +307,8 @@ fn a_session_file_that_is_broken_makes_nobody_of_the_asker() {
     sandbox.file("state/loci/sessions/s-1.json", "{");
     let line = noted(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
     assert!(line.contains("taken for nobody") && line.contains("s-1.json"), "{line}");
-    refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+    let text = refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+    assert!(text.contains("taken for nobody"), "{text}");
 }
 
 #[test]

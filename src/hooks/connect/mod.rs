@@ -5,6 +5,7 @@
 //! file, and the file as it was.
 
 pub mod check;
+mod jsonc;
 mod receipt;
 mod relay;
 pub mod splice;

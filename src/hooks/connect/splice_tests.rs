@@ -120,7 +120,7 @@ fn written(value: &Value, taste: &mut impl FnMut() -> u8) -> String {
         text.push_str(&gap(taste));
         text.push_str(&child);
         text.push_str(&gap(taste));
-        if at + 1 < count || taste() % 4 == 0 {
+        if at + 1 < count || taste().is_multiple_of(4) {
             text.push(',');
         }
     }

@@ -134,6 +134,15 @@ pub struct Event {
     pub agent_type: Option<String>,
 }
 
+impl Event {
+    /// The sub-agent that calls, as records name it: its id, and its kind where that is known.
+    #[must_use]
+    pub fn sub_agent(&self) -> Option<String> {
+        let id = self.agent_id.as_deref()?;
+        Some(self.agent_type.as_deref().map_or_else(|| id.to_owned(), |kind| format!("{id} ({kind})")))
+    }
+}
+
 /// Why a payload says nothing about a tool call; reads on after "the payload …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {

@@ -53,6 +53,7 @@ fn deliver_change(world: &Sandbox, asker: &Asker, ruling: &Ruling, change: Chang
         asker,
         harness: "claude",
         session: Some("s-1"),
+        sub_agent: None,
         tool: "Write",
         change,
         ruling,
