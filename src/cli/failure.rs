@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::custody::asker::AskerError;
+use crate::custody::maildir::MailError;
 use crate::sys::disk::PathError;
 use crate::sys::journal::JournalError;
 use crate::sys::lock::LockError;
@@ -157,5 +159,30 @@ impl From<CardError> for Failure {
 impl From<NameError> for Failure {
     fn from(error: NameError) -> Self {
         Self::new("name", error.to_string())
+    }
+}
+
+impl From<AskerError> for Failure {
+    fn from(error: AskerError) -> Self {
+        match error {
+            AskerError::Disk(error) => error.into(),
+            AskerError::Session { ref path, .. } => {
+                let path = path.clone();
+                Self { path: Some(path), named: true, ..Self::new("asker", format!("failed to {error}")) }
+            }
+            other => Self::new("asker", format!("failed to {other}")),
+        }
+    }
+}
+
+impl From<MailError> for Failure {
+    fn from(error: MailError) -> Self {
+        match error {
+            MailError::Disk(error) => error.into(),
+            MailError::Odd { ref path, .. } => {
+                let path = path.clone();
+                Self { path: Some(path), named: true, ..Self::new("inbox", format!("failed to {error}")) }
+            }
+        }
     }
 }

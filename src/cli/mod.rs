@@ -7,6 +7,9 @@
 pub mod args;
 pub mod context;
 pub mod failure;
+mod gate;
+pub mod grant;
+pub mod near;
 pub mod output;
 pub mod verbs;
 pub mod wardrobe;
@@ -15,7 +18,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::sys::term;
+use crate::hooks::connect;
+use crate::sys::{process, term};
 use context::Context;
 use failure::Failure;
 
@@ -36,12 +40,18 @@ pub type Outcome = Result<Answer, Failure>;
 /// The whole program.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Some(adapter) = gate::selected(std::env::args_os()) {
+        return gate::run(adapter);
+    }
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
     let json = args.global.json;
-    let outcome = Context::new(args.global).and_then(|context| verbs::run(&context, args.verb));
+    let outcome = Context::new(args.global).and_then(|context| {
+        connect::mend_link(&context.home, || process::own_program().ok());
+        verbs::run(&context, args.verb)
+    });
     match outcome {
         Ok(Answer::Yes) => ExitCode::SUCCESS,
         Ok(Answer::No) => ExitCode::from(1),

@@ -93,9 +93,12 @@ pub fn from_launch(dir: &Path) -> (Asker, Option<Note>) {
     }
 }
 
-/// The asker of the environment, completed by the directory: a named agent without a body gets the
-/// one around `cwd` if that carries its id.
-fn fresh(env: &Env, cwd: &Path) -> Result<(Asker, Option<Note>), AskerError> {
+/// Who asks here and now: the asker of the environment, completed by the directory (a named agent
+/// without a body gets the one around `cwd` if that carries its id), else the body around `cwd`.
+///
+/// # Errors
+/// Where the environment names something that can't be true.
+pub fn here(env: &Env, cwd: &Path) -> Result<(Asker, Option<Note>), AskerError> {
     let (around, note) = from_launch(cwd);
     Ok(match from_environment(env)? {
         None => (around, note),
@@ -112,12 +115,12 @@ fn fresh(env: &Env, cwd: &Path) -> Result<(Asker, Option<Note>), AskerError> {
 /// Where the environment contradicts itself, or what was kept can't be read. Who asks is then
 /// unknown: take [`Asker::default`], and say it.
 pub fn of_session(state: &Path, session: Option<&str>, env: &Env, cwd: &Path, now: Timestamp) -> Result<(Asker, Option<Note>), AskerError> {
-    let Some(session) = session else { return fresh(env, cwd) };
+    let Some(session) = session else { return here(env, cwd) };
     let path = session_file(state, session);
     if let Some(asker) = kept(&path)? {
         return Ok((asker, None));
     }
-    let (asker, note) = fresh(env, cwd)?;
+    let (asker, note) = here(env, cwd)?;
     match keep(&path, session, &asker, now) {
         Ok(None) => Ok((asker, note)),
         // Another event of the session was quicker; what it wrote holds.
@@ -133,6 +136,14 @@ pub fn of_session(state: &Path, session: Option<&str>, env: &Env, cwd: &Path, no
         }
         Err(other) => Err(other),
     }
+}
+
+/// A named agent, for a question about it: its body is the one of that id up from the directories
+/// given, nearest first, or the one that an owner file there names for it.
+#[must_use]
+pub fn named<'a>(agent: AgentId, dirs: impl IntoIterator<Item = &'a Path>) -> Asker {
+    let body = dirs.into_iter().find_map(|dir| find::body_of(&agent, dir));
+    Asker { agent: Some(agent), body }
 }
 
 /// The file that keeps what is fixed for a session. The name is the id where that is harmless, and

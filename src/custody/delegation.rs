@@ -5,54 +5,27 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::asker::Asker;
-use super::diff::{self, Difference};
+use super::capture::{Captured, capture, cut_at};
+pub use super::capture::{Change, MAX_CHANGE};
 use super::fence;
 use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
 use super::mask;
-use super::patch;
 use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
 use crate::sys::disk;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::digest;
 
-/// The most of a captured change that stands in a message; the rest is cut, said, and kept beside.
-pub const MAX_CHANGE: usize = 256 << 10;
-
 /// The most of paths that a list in the front matter holds, in bytes.
 const MAX_LIST: usize = 16 << 10;
 
+/// How far back the log of what was sent is looked through.
+const MAX_SENT: u64 = 256 << 10;
+
 /// How many requests of one sender and hour are kept in full; further ones are counted.
 const MAX_HELD: usize = 100;
-
-/// What a call would have changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
-    /// The file would be as given.
-    Content {
-        /// Which file: as in the act.
-        path: PathBuf,
-        /// What would stand in it.
-        bytes: Vec<u8>,
-    },
-    /// Texts in the file would be replaced, in order.
-    Edits {
-        /// Which file: as in the act.
-        path: PathBuf,
-        /// Old text, new text, and whether all places are meant.
-        edits: Vec<(String, String, bool)>,
-    },
-    /// A patch, as the tool got it.
-    Patch(String),
-    /// A shell command. Never executed by loci.
-    Command(String),
-    /// What a tool was given that has no closer form.
-    Input(String),
-    /// Nothing was captured.
-    None,
-}
 
 /// A file that the sender read before, newest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,9 +119,7 @@ fn to_one(attempt: &Attempt<'_>, surroundings: &Surroundings, who: &Who, place: 
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         format!("failed to {error}{cause}")
     });
-    if let Ok(filed) = &outcome
-        && !filed.again
-    {
+    if let Ok(filed) = &outcome {
         // What was sent is a convenience for the sender; the message stands without it.
         let _ = remember(attempt, surroundings, filed, who);
     }
@@ -157,7 +128,7 @@ fn to_one(attempt: &Attempt<'_>, surroundings: &Surroundings, who: &Who, place: 
 }
 
 /// The name of a message: the same attempt has the same one.
-fn key(parts: &[&[u8]]) -> String {
+pub(super) fn key(parts: &[&[u8]]) -> String {
     digest::sha256_of_parts(parts.iter().copied()).chars().take(16).collect()
 }
 
@@ -185,13 +156,13 @@ fn delegate(
         mailbox.hold(&format!("{key}.txt"), full.as_bytes())?;
     }
     let placed = mailbox.deliver(&key, &letter.render())?;
-    filed(attempt, &mailbox, &key, &letter, placed, &[])
+    filed(attempt, &mailbox, &key, &letter, placed)
 }
 
 /// A request goes into the human's inbox: one digest for each sender and hour, each request whole
 /// beside it.
 fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf], captured: &Captured) -> Result<Filed, MailError> {
-    let mailbox = Mailbox::of(home);
+    let mailbox = Mailbox::of_human(home);
     let hour: String = time::to_second(attempt.at).chars().take(13).collect();
     let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
     let key = attempt_key(attempt, "human", targets, captured);
@@ -234,28 +205,23 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: inbox::State::New, last_worked: None })
 }
 
-/// The record of a delivery, and what the log said before.
-fn filed(
-    attempt: &Attempt<'_>,
-    mailbox: &Mailbox,
-    key: &str,
-    letter: &Letter,
-    placed: Placed,
-    more: &[(&str, &str)],
-) -> Result<Filed, MailError> {
-    let (again, id) = match &placed {
-        Placed::Fresh(_) => (false, letter.id.clone()),
-        Placed::Again(path) => (true, inbox::id_of(path, key)?),
+/// The record of a delivery, and what the log said before. Only its end is read, and only where it
+/// can say something: not for a message that nobody has dealt with. So a thousand repeats cost no
+/// more each than the first, and a long log no more than a short one.
+fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, placed: Placed) -> Result<Filed, MailError> {
+    let (again, id, new) = match &placed {
+        Placed::Fresh(_) => (false, letter.id.clone(), true),
+        Placed::Again(path) => (true, inbox::id_of(path, key)?, path.parent().is_some_and(|dir| dir.ends_with("new"))),
     };
-    let (records, _) = mailbox.records().unwrap_or_default();
-    let standing = inbox::fold(&records).remove(key).unwrap_or_default();
-    let mut record = inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name());
-    for (name, value) in more {
-        record[*name] = (*value).into();
-    }
-    mailbox.log(&record)?;
-    let last_worked = inbox::last_worked(&records).map(str::to_owned);
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: standing.state, last_worked })
+    let (state, last_worked) = if again && new {
+        (inbox::State::New, None)
+    } else {
+        let records = mailbox.newest_records().unwrap_or_default();
+        let state = inbox::fold(&records).remove(key).unwrap_or_default().state;
+        (state, inbox::last_worked(&records).map(str::to_owned))
+    };
+    mailbox.log(&inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name()))?;
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked })
 }
 
 /// A list that fits into the front matter; what does not is counted.
@@ -343,14 +309,6 @@ fn write_letter(
     }
 }
 
-/// The last boundary of a character at or before `max`.
-fn cut_at(text: &str, max: usize) -> usize {
-    if text.len() <= max {
-        return text.len();
-    }
-    (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
 impl Read {
     fn shown(&self) -> String {
         match self.lines {
@@ -358,100 +316,6 @@ impl Read {
             None => shown::path(&self.path).to_string(),
         }
     }
-}
-
-/// What was captured for one owner.
-struct Captured {
-    /// The word in the front matter.
-    word: &'static str,
-    /// The language of the block it stands in.
-    language: &'static str,
-    /// What it says.
-    text: String,
-    /// What tells one attempt from another.
-    raw: String,
-}
-
-impl Captured {
-    fn new(word: &'static str, language: &'static str, text: String) -> Self {
-        Self { word, language, raw: format!("{word}\n{text}"), text }
-    }
-
-    fn carries(&self) -> String {
-        match self.word {
-            "patch" => "your change as a patch",
-            "content" => "the digest of your content",
-            "command" => "your command (it will not be run)",
-            "input" => "what the tool was given",
-            _ => "which file it was, and nothing of the change",
-        }
-        .to_owned()
-    }
-
-    /// The full text, masked, where a message can't hold it.
-    fn full(&self) -> Option<String> {
-        (self.text.len() > MAX_CHANGE).then(|| mask::mask(&self.text).0)
-    }
-}
-
-/// The part of a change that is about these acts, against the disk as it is now.
-fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captured {
-    match change {
-        Change::None => Captured::new("none", "", String::new()),
-        Change::Command(text) => Captured::new("command", "text", text.clone()),
-        Change::Input(text) => Captured::new("input", "text", text.clone()),
-        Change::Patch(text) => Captured::new("patch", "diff", part_of(text, acts)),
-        Change::Content { path, bytes } => {
-            compared(path, acts, dir, |_| Some(bytes.clone()), || String::from_utf8_lossy(bytes).into_owned())
-        }
-        Change::Edits { path, edits } => {
-            let apply = |old: Option<&[u8]>| {
-                let text = std::str::from_utf8(old.unwrap_or_default()).ok()?;
-                diff::edited(text, edits).map(String::into_bytes)
-            };
-            let as_text = || edits.iter().map(|(old, new, _)| format!("replace:\n{old}\nby:\n{new}\n")).collect::<Vec<_>>().join("\n");
-            compared(path, acts, dir, apply, as_text)
-        }
-    }
-}
-
-fn compared(
-    path: &Path,
-    acts: &[&ActRuling],
-    dir: &Path,
-    apply: impl Fn(Option<&[u8]>) -> Option<Vec<u8>>,
-    as_text: impl Fn() -> String,
-) -> Captured {
-    let real = acts.iter().find(|act| act.act.path == path).map_or(path, |act| act.path());
-    let name = real.strip_prefix(dir).unwrap_or(real).to_string_lossy().into_owned();
-    let old = match disk::look_through(real) {
-        Ok(None) => None,
-        _ => match disk::read_start(real, diff::MAX_SIDE as u64 + 1) {
-            Ok((data, _)) => Some(data),
-            // It can't be read, so there is nothing to compare with: the text as it came.
-            Err(_) => return Captured::new("input", "text", as_text()),
-        },
-    };
-    let Some(new) = apply(old.as_deref()) else { return Captured::new("input", "text", as_text()) };
-    let captured = match diff::difference(&name, old.as_deref(), Some(&new)) {
-        Difference::Text(text) => Captured::new("patch", "diff", text),
-        Difference::Digest(text) => Captured::new("content", "text", text),
-        Difference::None => Captured::new("patch", "diff", String::new()),
-    };
-    // The same attempt is the same attempt though the file went on in the meantime.
-    Captured { raw: format!("{}\n{}", captured.word, as_text()), ..captured }
-}
-
-/// The sections of a patch that are about these acts; all of it where none can be told apart.
-fn part_of(text: &str, acts: &[&ActRuling]) -> String {
-    let ours = |name: &str| acts.iter().any(|act| act.act.path.ends_with(name.trim_start_matches("./")));
-    let sections = patch::sections(text);
-    let part: String = sections
-        .iter()
-        .filter(|section| ours(&section.path) || section.to.as_deref().is_some_and(ours))
-        .filter_map(|section| text.get(section.range.clone()))
-        .collect();
-    if part.is_empty() { text.to_owned() } else { part }
 }
 
 /// Where records of what was sent are kept: in the sender's body, else in the state folder.
@@ -463,11 +327,15 @@ pub fn sent_log(asker: &Asker, state: &Path) -> PathBuf {
 /// Remembers what was sent and where it lies, so that the sender can add to it by its id.
 fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, who: &Who) -> Result<(), MailError> {
     let log = sent_log(attempt.asker, &surroundings.state);
+    // Filed before: then it is known, unless that run was killed in between.
+    if filed.again && disk::read_end(&log, MAX_SENT).is_ok_and(|(data, _)| String::from_utf8_lossy(&data).contains(&filed.id)) {
+        return Ok(());
+    }
     if let Some(parent) = log.parent() {
         disk::make_dirs(parent)?;
     }
     if let Some(body) = &attempt.asker.body {
-        keep_out_of_git(body)?;
+        keep_out_of_git(&body.join(".loci/memory"))?;
     }
     let to = if let Who::Agent(id) = who { id.as_str() } else { "human" };
     let record = serde_json::json!({

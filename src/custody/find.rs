@@ -9,12 +9,14 @@ use super::asker::Asker;
 use super::judge::{self, ActFacts, Facts, OwnerFile, Station, WallHit};
 use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
+use super::worktree;
 use crate::sys::disk::{self, Kind};
-use crate::sys::shown;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
 use crate::tree::climb;
-use crate::tree::real;
+use crate::tree::dotdirs::{self, Dotdirs};
+use crate::tree::places::{self, Prune};
+use crate::tree::{real, settings};
 
 /// Who lives in a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +27,14 @@ pub struct Identity {
     pub file: PathBuf,
 }
 
-/// How many entries the look below a directory takes in at most.
-const MAX_BELOW: usize = 200_000;
+/// What custody has to know about this machine: its folders, and the `wall:` of its settings.
+///
+/// # Errors
+/// Where the settings can't be used: a policy with a typo must not pass for none.
+pub fn surroundings(home: &Path, user_home: &Path, state: &Path) -> Result<Surroundings, CardError> {
+    let wall = settings::load(home)?.wall;
+    Ok(Surroundings { home: home.to_owned(), user_home: user_home.to_owned(), state: state.to_owned(), wall })
+}
 
 /// Reads the identity file of a directory; `None` where there is none.
 #[must_use]
@@ -41,12 +49,40 @@ pub fn body_around(dir: &Path) -> Option<(PathBuf, Result<Identity, CardError>)>
     climb::up(&dir).find_map(|dir| Some((dir.to_owned(), identity(dir)?)))
 }
 
+/// The body of an agent as seen from a directory: up from it, or named for it by an owner file on
+/// the way.
+#[must_use]
+pub fn body_of(agent: &AgentId, dir: &Path) -> Option<PathBuf> {
+    let dir = real::real(dir, true).path;
+    climb::up(&dir).find_map(|dir| {
+        if lives(agent, dir) {
+            return Some(dir.to_owned());
+        }
+        let owner = card::owner(dir)?.ok().filter(|owner| owner.owner.value == *agent)?;
+        Some(real::real(&dir.join(owner.body?), true).path).filter(|body| lives(agent, body))
+    })
+}
+
+/// The directories up from `dir` that an agent owns.
+#[must_use]
+pub fn owned_around(agent: &AgentId, dir: &Path) -> Vec<PathBuf> {
+    let dir = real::real(dir, true).path;
+    let owns = |dir: &&Path| matches!(card::owner(dir), Some(Ok(owner)) if owner.owner.value == *agent);
+    climb::up(&dir).filter(owns).map(Path::to_owned).collect()
+}
+
+/// Whether a directory is the body of an agent.
+#[must_use]
+pub fn lives(agent: &AgentId, dir: &Path) -> bool {
+    matches!(identity(dir), Some(Ok(found)) if found.id == *agent)
+}
+
 /// What has to be known to rule on these acts.
 #[must_use]
 pub fn facts(acts: &[Act], asker: &Asker, surroundings: &Surroundings) -> Facts {
     let mut look = Look::new(asker, surroundings);
     let acts = acts.iter().map(|act| look.at(act)).collect();
-    Facts { acts, notes: look.notes }
+    Facts { acts }
 }
 
 /// One call's look at the disk: no directory is read twice.
@@ -55,25 +91,27 @@ struct Look<'a> {
     body_id: Option<(u64, u64)>,
     surroundings: &'a Surroundings,
     home: PathBuf,
+    registry: PathBuf,
     user_home: PathBuf,
     state: PathBuf,
     known: BTreeMap<PathBuf, Option<Station>>,
-    notes: Vec<String>,
 }
 
 impl<'a> Look<'a> {
     fn new(asker: &'a Asker, surroundings: &'a Surroundings) -> Self {
         let real = |path: &Path| real::real(path, true).path;
         let body = asker.body.as_deref();
+        let home = real(&surroundings.home);
+        let user_home = if surroundings.user_home == surroundings.home { home.clone() } else { real(&surroundings.user_home) };
         Self {
             asker,
             body_id: body.and_then(|body| disk::look_through(body).ok().flatten()).map(|meta| meta.id),
             surroundings,
-            home: real(&surroundings.home),
-            user_home: real(&surroundings.user_home),
+            registry: real(&home.join(dotdirs::IDENTITY)),
+            home,
+            user_home,
             state: real(&surroundings.state),
             known: BTreeMap::new(),
-            notes: Vec::new(),
         }
     }
 
@@ -83,7 +121,7 @@ impl<'a> Look<'a> {
             return bare;
         }
         let found = real::real(&act.path, act.follow);
-        let up = self.up(&found.path, act.follow);
+        let up = self.up(&found);
         let wall = self.wall(act, &found);
         if let Some(trouble) = &found.trouble {
             // What is known of the path may still be enough: what is owned up to there is owned.
@@ -91,16 +129,19 @@ impl<'a> Look<'a> {
             let real = if decided { Ok(found.path) } else { Err(trouble.to_string()) };
             return ActFacts { real: Some(real), up, wall, ..bare };
         }
-        let below = if act.below && found.exists && wall.is_none() { self.below(&found.path) } else { Vec::new() };
+        let takes = act.below && wall.is_none() && matches!(disk::look(&found.path), Ok(Some(meta)) if meta.kind == Kind::Dir);
+        let below = if takes { self.below(&found.path) } else { Vec::new() };
         ActFacts { real: Some(Ok(found.path)), up, below, wall, ..bare }
     }
 
     /// The stations from a path up to the first that decides. A link that is not followed belongs
-    /// to the directory that it stands in.
-    fn up(&mut self, path: &Path, followed: bool) -> Vec<Station> {
-        let is_link = !followed && matches!(disk::look(path), Ok(Some(meta)) if meta.kind == Kind::Link);
+    /// to the directory that it stands in, and so does what is not there or can't be looked at.
+    fn up(&mut self, found: &real::Real) -> Vec<Station> {
+        let kind = |path: &Path| disk::look(path).ok().flatten().map(|meta| meta.kind);
+        let sure = found.exists && found.trouble.is_none();
+        let is_link = kind(&found.path) == Some(Kind::Link);
         let mut stations = Vec::new();
-        for dir in climb::up(path).skip(usize::from(is_link)) {
+        for dir in climb::up(&found.path).skip(usize::from(is_link)).skip_while(|dir| !sure && kind(dir) != Some(Kind::Dir)) {
             let Some(station) = self.station(dir) else { continue };
             let decides = station.home || station.owner.is_some();
             stations.push(station);
@@ -127,7 +168,9 @@ impl<'a> Look<'a> {
             return None;
         }
         let identity = agent.map(|agent| agent.map_or_else(|error| error.path, |card| card.path));
-        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity })
+        let others = matches!(&owner, Some(Ok(owner)) if self.asker.agent.as_ref() != Some(&owner.owner.value));
+        let copy = others && !home && worktree::is_copy(dir);
+        Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity, copy })
     }
 
     /// Compared by the directory itself where the names differ: a disk that folds case has many
@@ -140,6 +183,7 @@ impl<'a> Look<'a> {
     fn grounds(&self, folds: bool) -> Grounds<'_> {
         Grounds {
             home: &self.home,
+            registry: &self.registry,
             user_home: &self.user_home,
             state: &self.state,
             globs: &self.surroundings.wall,
@@ -169,37 +213,20 @@ impl<'a> Look<'a> {
             .map(|(path, what, _)| hit(&path, what))
     }
 
-    /// Owned directories and bodies below. Only what is git's own is passed over: a marker that
-    /// somebody drops must not hide a place.
+    /// Owned directories and bodies below, the directory itself included: its identity goes along.
     fn below(&mut self, top: &Path) -> Vec<Station> {
-        let mut found = Vec::new();
-        let mut seen = 0;
-        let mut open = vec![top.to_owned()];
-        while let Some(dir) = open.pop() {
-            // A directory that can't be listed can't be emptied either.
-            let Ok(entries) = disk::list_unsorted(&dir) else { continue };
-            seen += entries.len();
-            if seen > MAX_BELOW {
-                self.notes.push(format!("not everything below {} was looked at: more than {MAX_BELOW} entries", shown::path(top)));
-                break;
-            }
-            for entry in entries.into_iter().filter(|entry| entry.kind == Kind::Dir && entry.name != ".git") {
-                if entry.name == ".loci" {
-                    if dir != top {
-                        found.extend(self.station(&dir));
-                    }
-                } else {
-                    open.push(dir.join(entry.name));
-                }
-            }
-        }
-        // The directory itself was asked for on the way up; its identity goes along all the same.
-        if let Some(station) = self.station(top).filter(|station| station.owner.is_some() || station.identity.is_some()) {
-            found.push(station);
-        }
-        found.sort_by(|a, b| a.dir.cmp(&b.dir));
-        found
+        let places = places_below(top);
+        let stations = places.iter().filter_map(|dir| self.station(dir));
+        stations.filter(|station| station.owner.is_some() || station.identity.is_some()).collect()
     }
+}
+
+/// The directories from `top` down that carry a `.loci`, in the order of their paths. Only what is
+/// git's own is passed over: a marker that somebody drops must not hide a place.
+#[must_use]
+pub fn places_below(top: &Path) -> Vec<PathBuf> {
+    let walked = places::walk(top, &Dotdirs::new::<String>([]), Prune::GitOnly);
+    walked.spots.into_iter().filter(|spot| spot.dotdirs.iter().any(|name| name == dotdirs::IDENTITY)).map(|spot| spot.path).collect()
 }
 
 fn id(path: &Path) -> Option<(u64, u64)> {
@@ -227,10 +254,9 @@ fn owner_file(dir: &Path, read: Result<card::OwnerFile, CardError>) -> (PathBuf,
 pub fn bodies(ruling: &mut Ruling) {
     for owner in ruling.acts.iter_mut().filter_map(|act| act.owner.as_mut()) {
         let Who::Agent(id) = &owner.who else { continue };
-        let lives = |dir: &Path| matches!(identity(dir), Some(Ok(found)) if found.id == *id);
         owner.body = match owner.body.take() {
-            Some(pinned) => lives(&pinned).then_some(pinned),
-            None => climb::up(&owner.dir).find(|dir| lives(dir)).map(Path::to_owned),
+            Some(pinned) => lives(id, &pinned).then_some(pinned),
+            None => climb::up(&owner.dir).find(|dir| lives(id, dir)).map(Path::to_owned),
         };
     }
 }

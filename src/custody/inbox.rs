@@ -199,6 +199,20 @@ fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> {
     Ok(Message { key: key.to_owned(), id, path: path.to_owned(), new, header, data, standing: Standing::default() })
 }
 
+/// The text of a file that is held beside the messages. The name comes from the log: only one that a
+/// delivery makes is read.
+///
+/// # Errors
+/// Where it can't be read.
+pub fn held_text(mailbox: &Mailbox, name: &str) -> Result<String, MailError> {
+    let made = name.split('.').filter(|part| !matches!(*part, "md" | "txt")).all(letter::is_key);
+    let path = mailbox.dir().join("held").join(name);
+    if !made {
+        return Err(MailError::Odd { path, expected: "the name of a message" });
+    }
+    Ok(String::from_utf8_lossy(&disk::read_start(&path, MAX_LETTER)?.0).into_owned())
+}
+
 /// The id in a message file, without reading more of it than that.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::ruling::{ActRuling, Owner, Ruling, Verdict, Who, Why};
 use super::wall::Walled;
+use crate::sys::shown;
 use crate::text::name::AgentId;
 
 /// What an owner file says.
@@ -46,6 +47,8 @@ pub struct Station {
     pub owner: Option<(PathBuf, OwnerFile)>,
     /// Its identity file.
     pub identity: Option<PathBuf>,
+    /// Whether it is the copy that a separate worktree has of an owned directory.
+    pub copy: bool,
 }
 
 /// Something walled off that an act would hit.
@@ -79,16 +82,22 @@ pub struct ActFacts {
 pub struct Facts {
     /// Act by act.
     pub acts: Vec<ActFacts>,
-    /// What people should be told.
-    pub notes: Vec<String>,
 }
+
+/// How many notes a ruling has at most.
+const MAX_NOTES: usize = 4;
 
 /// Rules on each act; the strictest verdict is the verdict of all.
 #[must_use]
 pub fn judge(facts: &Facts, asker: &Asker) -> Ruling {
     let acts: Vec<ActRuling> = facts.acts.iter().map(|act| one(act, asker)).collect();
     let verdict = acts.iter().map(|act| act.verdict).max().unwrap_or(Verdict::Allow);
-    Ruling { verdict, acts, notes: facts.notes.clone() }
+    let unresolved = acts.iter().filter_map(|act| match &act.why {
+        Why::Unresolved(why) => Some(format!("whose {} is was not checked: {why}", shown::path(&act.act.path))),
+        _ => None,
+    });
+    let notes = unresolved.take(MAX_NOTES).collect();
+    Ruling { verdict, acts, notes }
 }
 
 /// A verdict and what decided it.
@@ -156,6 +165,8 @@ fn climb(up: &[Station], real: &Path, asker: &Asker) -> Said {
                     (Verdict::Allow, Why::Yours)
                 } else if let Some(why) = nobodys(&station.dir, real, commons) {
                     (Verdict::Allow, why)
+                } else if station.copy {
+                    (Verdict::Allow, Why::Worktree)
                 } else {
                     (Verdict::Refuse, Why::Owned)
                 };
@@ -231,4 +242,159 @@ fn taken_along(station: &Station, asker: &Asker) -> Option<Said> {
 /// What is wrong with it.
 pub fn check_glob(glob: &str) -> Result<(), String> {
     GlobBuilder::new(glob).literal_separator(true).build().map(drop).map_err(|error| error.kind().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn id(name: &str) -> AgentId {
+        AgentId::new(name).unwrap()
+    }
+
+    fn owned(dir: &str, owner: &str, body: Option<&str>, commons: &[&str]) -> Station {
+        let file = OwnerFile::Clear {
+            owner: id(owner),
+            line: Some(2),
+            body: body.map(PathBuf::from),
+            commons: commons.iter().map(|glob| (*glob).to_owned()).collect(),
+            note: None,
+        };
+        Station { dir: dir.into(), home: false, owner: Some((Path::new(dir).join(".loci/owner.md"), file)), identity: None, copy: false }
+    }
+
+    fn on(kind: ActKind, path: &str, up: Vec<Station>) -> ActFacts {
+        let act = Act { kind, path: path.into(), follow: true, below: false };
+        ActFacts { act, real: Some(Ok(path.into())), up, below: Vec::new(), wall: None }
+    }
+
+    fn verdict(facts: ActFacts, asker: &Asker) -> (Verdict, &'static str) {
+        let ruling = judge(&Facts { acts: vec![facts] }, asker);
+        (ruling.verdict, ruling.acts[0].why.word())
+    }
+
+    fn alice() -> Asker {
+        Asker { agent: Some(id("alice")), body: Some("/alice".into()) }
+    }
+
+    #[test]
+    fn the_nearest_station_that_knows_decides() {
+        let home = Station { dir: "/r/b/alice".into(), home: true, owner: None, identity: None, copy: false };
+        let other = Station { dir: "/r/c".into(), home: false, owner: None, identity: Some("/r/c/.loci/agent.md".into()), copy: false };
+        let outer = || owned("/r", "bob", None, &[]);
+        assert_eq!(verdict(on(ActKind::Write, "/r/b/alice/x", vec![home, outer()]), &alice()), (Verdict::Allow, "home"));
+        assert_eq!(verdict(on(ActKind::Write, "/r/c/x", vec![other, outer()]), &alice()), (Verdict::Refuse, "owned"));
+        let inner = owned("/r/a", "alice", None, &[]);
+        assert_eq!(verdict(on(ActKind::Write, "/r/a/x", vec![inner, outer()]), &alice()), (Verdict::Allow, "yours"));
+        assert_eq!(verdict(on(ActKind::Write, "/x", vec![]), &alice()), (Verdict::Allow, "nobodys"));
+    }
+
+    #[test]
+    fn the_strictest_of_several_acts_counts() {
+        let acts = [
+            on(ActKind::Write, "/x", vec![]),
+            on(ActKind::Run, "/", vec![]),
+            on(ActKind::Write, "/r/x", vec![owned("/r", "bob", None, &[])]),
+        ];
+        let ruled = |count: usize| judge(&Facts { acts: acts[..count].to_vec() }, &alice()).verdict;
+        assert_eq!([ruled(0), ruled(1), ruled(2), ruled(3)], [Verdict::Allow, Verdict::Allow, Verdict::Unknown, Verdict::Refuse]);
+    }
+
+    #[test]
+    fn the_wall_comes_before_home() {
+        let home = Station { dir: "/alice".into(), home: true, owner: None, identity: None, copy: false };
+        let mut facts = on(ActKind::Write, "/alice/.loci/agent.md", vec![home]);
+        facts.wall = Some(WallHit { path: "/alice/.loci/agent.md".into(), what: Walled::Identity, decided_by: None });
+        let ruling = judge(&Facts { acts: vec![facts] }, &alice());
+        assert_eq!((ruling.verdict, &ruling.acts[0].owner.as_ref().unwrap().who), (Verdict::Refuse, &Who::Human));
+    }
+
+    #[test]
+    fn globs_name_what_is_common() {
+        for (glob, path, wanted) in [
+            ("Cargo.lock", "Cargo.lock", true),
+            ("Cargo.lock", "sub/Cargo.lock", true),
+            ("target/", "target/debug/x", true),
+            ("./gen/*.rs", "gen/a.rs", true),
+            ("./gen/*.rs", "gen/sub/a.rs", false),
+            ("gen/*.rs", "sub/gen/a.rs", false),
+            ("*.lock", "a.lock/b", true),
+            ("", "x", false),
+            ("/", "x", false),
+            ("target", "targets", false),
+        ] {
+            assert_eq!(common(glob, Path::new(path)), wanted, "{glob} {path}");
+        }
+        assert!(check_glob("[").is_err() && check_glob("**/*.rs").is_ok());
+    }
+
+    prop_compose! {
+        /// Stations from a path of eight levels upward: some owned, some broken, some only bodies.
+        fn stations()(kinds in prop::collection::vec(0_u8..6, 8), names in prop::collection::vec(prop::sample::select(vec!["bob", "carol", "dave"]), 8)) -> Vec<Station> {
+            (1..=8).rev().zip(kinds).zip(names).filter_map(|((depth, kind), name)| {
+                let dir = format!("/{}", vec!["d"; depth].join("/"));
+                match kind {
+                    0 => Some(owned(&dir, name, None, &[])),
+                    1 => Some(owned(&dir, name, Some("/elsewhere"), &["*.lock"])),
+                    2 => {
+                        let broken = OwnerFile::Broken { line: None, why: "why".to_owned() };
+                        Some(Station { owner: Some((Path::new(&dir).join(".loci/owner.md"), broken)), ..owned(&dir, name, None, &[]) })
+                    }
+                    3 => Some(Station { owner: None, identity: Some(Path::new(&dir).join(".loci/agent.md")), ..owned(&dir, name, None, &[]) }),
+                    _ => None,
+                }
+            }).collect()
+        }
+    }
+
+    const PATH: &str = "/d/d/d/d/d/d/d/d/file.txt";
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// To a stranger an owner file more never opens what was closed.
+        #[test]
+        fn one_more_owner_never_opens(up in stations(), at in 0_usize..9, owner in prop::sample::select(vec!["bob", "eve"])) {
+            let before = verdict(on(ActKind::Write, PATH, up.clone()), &alice()).0;
+            let mut more = up;
+            let dir = more.get(at.min(more.len().saturating_sub(1))).map_or_else(|| "/d".to_owned(), |station| station.dir.to_string_lossy().into_owned());
+            more.insert(at.min(more.len()), owned(&dir, owner, None, &[]));
+            let after = verdict(on(ActKind::Write, PATH, more), &alice()).0;
+            prop_assert!(after >= before);
+            prop_assert_eq!(after, Verdict::Refuse);
+        }
+
+        /// Nobody is refused at home, and nobody but the owner is let in elsewhere.
+        #[test]
+        fn home_is_always_yours(up in stations(), at in 0_usize..9) {
+            let mut more = up;
+            let at = at.min(more.len());
+            more.insert(at, Station { dir: "/alice".into(), home: true, owner: None, identity: None, copy: false });
+            let nearer_owner = more.iter().take(at).any(|station| station.owner.is_some());
+            let (verdict, why) = verdict(on(ActKind::Write, PATH, more), &alice());
+            prop_assert_eq!(verdict == Verdict::Refuse, nearer_owner);
+            prop_assert!(nearer_owner || why == "home");
+        }
+
+        /// A read passes whatever stands there.
+        #[test]
+        fn reads_pass(up in stations()) {
+            prop_assert_eq!(verdict(on(ActKind::Read, PATH, up), &alice()).0, Verdict::Allow);
+        }
+
+        /// The order of acts does not matter to the verdict, and no act makes it milder.
+        #[test]
+        fn more_acts_are_never_milder(ups in prop::collection::vec(stations(), 1..5)) {
+            let facts: Vec<ActFacts> = ups.into_iter().map(|up| on(ActKind::Write, PATH, up)).collect();
+            let all = judge(&Facts { acts: facts.clone() }, &alice()).verdict;
+            let turned = judge(&Facts { acts: facts.iter().rev().cloned().collect() }, &alice()).verdict;
+            prop_assert_eq!(all, turned);
+            for fact in facts {
+                let one = judge(&Facts { acts: vec![fact] }, &alice()).verdict;
+                prop_assert!(one <= all);
+            }
+        }
+    }
 }

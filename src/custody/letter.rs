@@ -76,8 +76,9 @@ pub fn id(at: Timestamp, key: &str) -> String {
 /// The key of an id, which names its file; `None` where it is no id.
 #[must_use]
 pub fn key(id: &str) -> Option<&str> {
-    let (_, key) = id.rsplit_once('-')?;
-    is_key(key).then_some(key)
+    let (second, key) = id.rsplit_once('-')?;
+    let plain = second.len() <= 20 && second.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (plain && is_key(key)).then_some(key)
 }
 
 /// Whether a text is a key: 16 hex digits. Nothing else becomes part of a file name.
@@ -139,5 +140,49 @@ impl Letter {
         out += "---\n\n";
         out += &self.body;
         out.into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::header;
+
+    #[test]
+    fn an_id_is_plain_and_names_a_file() {
+        let id = id(Timestamp::UNIX_EPOCH, "0123456789abcdef");
+        assert_eq!((id.as_str(), key(&id)), ("19700101T000000Z-0123456789abcdef", Some("0123456789abcdef")));
+        for odd in ["0123456789abcdef", "x-0123456789ABCDEF", "\u{1b}[2J-0123456789abcdef", "../-0123456789abcdef", "x-../456789abcdef0"] {
+            assert_eq!(key(odd), None, "{odd:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever stands in a field is read back as that field, and forges no other.
+        #[test]
+        fn what_is_written_is_read(from in any::<String>(), item in any::<String>(), body in any::<String>()) {
+            let letter = Letter {
+                id: "19700101T000000Z-0123456789abcdef".to_owned(),
+                kind: Kind::Delegation,
+                from: from.clone(),
+                from_body: None,
+                to: "bob".to_owned(),
+                at: "1970-01-01T00:00:00Z".to_owned(),
+                fields: vec![("targets", Field::List(vec![item.clone()])), ("cut", Field::Count(7))],
+                body: body.clone(),
+            };
+            let data = letter.render();
+            let head = header::parse(&data);
+            prop_assert_eq!(head.status, header::Status::Ok);
+            prop_assert_eq!(head.value("from").and_then(|value| value.as_str()), Some(from.as_str()));
+            prop_assert_eq!(head.value("targets").and_then(|value| value[0].as_str()), Some(item.as_str()));
+            prop_assert_eq!(head.fields.len(), 8);
+            let wanted = format!("\n{body}");
+            prop_assert_eq!(head.body_of(&data), wanted.as_bytes());
+        }
     }
 }

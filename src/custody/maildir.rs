@@ -6,6 +6,7 @@
 //! with it, never back.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
@@ -43,7 +44,10 @@ pub enum Placed {
 /// An inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
-    home: PathBuf,
+    /// The directory that it belongs to.
+    place: PathBuf,
+    /// The `.loci` that it is in.
+    loci: PathBuf,
     dir: PathBuf,
 }
 
@@ -53,12 +57,34 @@ pub const MAX_LETTER: u64 = 1 << 20;
 /// The most of a log that is read. A line is about 150 bytes.
 const MAX_LOG: u64 = 64 << 20;
 
+/// The most of a log that is read where a gate waits for the answer.
+const MAX_TAIL: u64 = 256 << 10;
+
 impl Mailbox {
-    /// The inbox of a body, or of an owned directory whose owner's body is not known. The human's
-    /// is that of the home directory.
+    /// The inbox of a body, or of an owned directory whose owner's body is not known.
     #[must_use]
     pub fn of(place: &Path) -> Self {
-        Self { home: place.to_owned(), dir: place.join(".loci/memory/inbox") }
+        Self::within(place, place.join(".loci"))
+    }
+
+    /// The human's inbox. People keep `~/.loci` elsewhere and link to it; that link is theirs, and
+    /// followed. One in a body may be a stranger's.
+    #[must_use]
+    pub fn of_human(home: &Path) -> Self {
+        let loci = home.join(".loci");
+        Self::within(home, disk::canonical(&loci).unwrap_or(loci))
+    }
+
+    /// The inbox that is this directory.
+    #[must_use]
+    pub fn at(dir: &Path) -> Option<Self> {
+        let loci = dir.parent()?.parent()?;
+        let found = Self::within(loci.parent()?, loci.to_owned());
+        (found.dir == dir).then_some(found)
+    }
+
+    fn within(place: &Path, loci: PathBuf) -> Self {
+        Self { place: place.to_owned(), dir: loci.join("memory/inbox"), loci }
     }
 
     /// Where it is.
@@ -70,7 +96,7 @@ impl Mailbox {
     /// The directory that it belongs to.
     #[must_use]
     pub fn place(&self) -> &Path {
-        &self.home
+        &self.place
     }
 
     /// Whether there is one.
@@ -82,10 +108,15 @@ impl Mailbox {
     /// Refuses links and oddities where the inbox's own directories and log belong. Nothing there
     /// yet is fine.
     fn check(&self) -> Result<(), MailError> {
-        let loci = self.home.join(".loci");
-        let memory = loci.join("memory");
-        for dir in [loci, memory, self.dir.clone(), self.dir.join("tmp"), self.dir.join("new"), self.dir.join("cur"), self.dir.join("held")]
-        {
+        for dir in [
+            self.loci.clone(),
+            self.loci.join("memory"),
+            self.dir.clone(),
+            self.dir.join("tmp"),
+            self.dir.join("new"),
+            self.dir.join("cur"),
+            self.dir.join("held"),
+        ] {
             if disk::look(&dir)?.is_some_and(|meta| meta.kind != Kind::Dir) {
                 return Err(MailError::Odd { path: dir, expected: "a directory" });
             }
@@ -106,7 +137,7 @@ impl Mailbox {
         for dir in ["tmp", "new", "cur"] {
             disk::make_dirs(&self.dir.join(dir))?;
         }
-        keep_out_of_git(&self.home)?;
+        keep_out_of_git(&self.loci.join("memory"))?;
         Ok(())
     }
 
@@ -154,7 +185,9 @@ impl Mailbox {
 
     fn place_at(&self, name: &str, path: &Path, data: &[u8]) -> Result<Placed, MailError> {
         let me = Identity::of_self();
-        let temp = self.dir.join("tmp").join(format!("{name}.{}.{}", me.pid, me.start));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let temp = self.dir.join("tmp").join(format!("{name}.{count}.{}.{}", me.pid, me.start));
         self.sweep();
         let mut tries = 2;
         loop {
@@ -276,23 +309,41 @@ impl Mailbox {
             return Ok((Vec::new(), 0));
         }
         let (data, more) = disk::read_start(&log, MAX_LOG)?;
-        let (mut records, mut skipped) = (Vec::new(), usize::from(more));
-        for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice::<Value>(line) {
-                Ok(record) if record.is_object() => records.push(record),
-                _ => skipped += 1,
-            }
-        }
-        Ok((records, skipped))
+        let (records, skipped) = parsed(&data);
+        Ok((records, skipped + usize::from(more)))
     }
+
+    /// The newest records of the log: for whoever has no time for all of them.
+    ///
+    /// # Errors
+    /// Where it can't be read.
+    pub fn newest_records(&self) -> Result<Vec<Value>, MailError> {
+        self.check()?;
+        let log = self.log_file();
+        if disk::look(&log)?.is_none() {
+            return Ok(Vec::new());
+        }
+        Ok(parsed(&disk::read_end(&log, MAX_TAIL)?.0).0)
+    }
+}
+
+fn parsed(data: &[u8]) -> (Vec<Value>, usize) {
+    let (mut records, mut skipped) = (Vec::new(), 0);
+    for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(record) if record.is_object() => records.push(record),
+            _ => skipped += 1,
+        }
+    }
+    (records, skipped)
 }
 
 /// Writes `*` into the `.gitignore` of a body's memory where there is none: memory never travels.
 ///
 /// # Errors
 /// Where it can't be written.
-pub fn keep_out_of_git(place: &Path) -> Result<(), PathError> {
-    let path = place.join(".loci/memory/.gitignore");
+pub fn keep_out_of_git(memory: &Path) -> Result<(), PathError> {
+    let path = memory.join(".gitignore");
     if disk::look(&path)?.is_some() {
         return Ok(());
     }

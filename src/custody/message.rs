@@ -33,7 +33,7 @@ pub fn message(ruling: &Ruling, deliveries: &[Delivery]) -> String {
         paragraphs.push("Refused: it belongs to somebody else.".to_owned());
     }
     paragraphs.push(
-        "Reading there stays free. Do not try this write by another tool or a shell command: it is the directory that is owned, not the tool. \
+        "Reading there stays free. Do not try this write by another tool or a shell command: what counts is the place, not the tool. \
          Go on with work that does not depend on it."
             .to_owned(),
     );

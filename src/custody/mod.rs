@@ -4,7 +4,9 @@
 //! [`delegation`] turns a refusal into a message. The gate and `loci check` both call [`rule`].
 
 pub mod act;
+pub mod answer;
 pub mod asker;
+pub mod capture;
 pub mod delegation;
 pub mod diff;
 pub mod fence;
@@ -20,6 +22,7 @@ pub mod patch;
 pub mod person;
 pub mod ruling;
 pub mod wall;
+pub mod worktree;
 
 pub use act::{Act, ActKind};
 pub use asker::Asker;

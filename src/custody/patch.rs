@@ -303,4 +303,19 @@ mod tests {
         );
         assert!(named("just text\n--- a rule\nand more\n").is_empty());
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        /// Whatever comes: no panic, and sections that lie in the text in order.
+        #[test]
+        fn any_text(lines in proptest::collection::vec("(\\*\\*\\* (Add|Update|Delete|Move) (File|to): ?|--- |\\+\\+\\+ |diff --git |@@ ?|rename (from|to) |[ +-])?[ab/\"\\\\0-9 ,é→-]{0,12}", 0..24)) {
+            let text = lines.join("\n");
+            let mut end = 0;
+            for section in sections(&text) {
+                proptest::prop_assert!(section.range.start >= end && text.get(section.range.clone()).is_some());
+                end = section.range.end;
+            }
+        }
+    }
 }

@@ -83,6 +83,8 @@ pub enum Why {
     Commons(String),
     /// The plumbing of git.
     Plumbing,
+    /// A copy of somebody else's, in a separate worktree on a branch of its own.
+    Worktree,
     /// Somebody else owns it.
     Owned,
     /// Somebody owns it, and the owner file is broken in this way.
@@ -108,6 +110,7 @@ impl Why {
             Self::Yours => "yours",
             Self::Commons(_) => "commons",
             Self::Plumbing => "plumbing",
+            Self::Worktree => "worktree",
             Self::Owned => "owned",
             Self::Broken(_) => "broken-owner-file",
             Self::Wall(_) => "wall",
@@ -152,7 +155,7 @@ pub struct Ruling {
     pub verdict: Verdict,
     /// Act by act, in the order asked.
     pub acts: Vec<ActRuling>,
-    /// What people should be told: a look that ended at its bound.
+    /// What passes and should be said: a path that can't be resolved.
     pub notes: Vec<String>,
 }
 

@@ -132,6 +132,8 @@ const POLICY: &[&str] = &["config.yaml", "bin", "runtimes", "templates", "loadou
 pub struct Grounds<'a> {
     /// The home that holds the registry (real).
     pub home: &'a Path,
+    /// The registry, `.loci` in that home, where it really is.
+    pub registry: &'a Path,
     /// The user's own home (real).
     pub user_home: &'a Path,
     /// The state folder (real).
@@ -172,7 +174,8 @@ pub fn inside(real: &Path, grounds: &Grounds<'_>) -> Option<Walled> {
     if real == grounds.user_home.join(".claude.json") {
         return Some(CLAUDE);
     }
-    if let Ok(rest) = real.strip_prefix(grounds.home.join(".loci")) {
+    let registry = [&grounds.home.join(".loci"), grounds.registry].iter().find_map(|dir| real.strip_prefix(dir).ok());
+    if let Some(rest) = registry {
         let first = rest.iter().next();
         let policy = first.is_some_and(|first| POLICY.iter().any(|name| same(first, name, grounds.folds)));
         if policy || (!grounds.at_home && first.is_some()) {
@@ -199,7 +202,10 @@ pub fn covered(real: &Path, act: &Act, grounds: &Grounds<'_>) -> Vec<(PathBuf, W
         return Vec::new();
     }
     let mut found: Vec<(PathBuf, Walled, bool)> = Vec::new();
-    for (path, what) in [(grounds.home.join(".loci"), Walled::Policy), (grounds.state.to_owned(), Walled::State)] {
+    let registry = grounds.registry.to_owned();
+    for (path, what) in
+        [(grounds.home.join(".loci"), Walled::Policy), (registry, Walled::Policy), (grounds.state.to_owned(), Walled::State)]
+    {
         if path.starts_with(real) {
             found.push((path, what, false));
         }
@@ -231,6 +237,7 @@ mod tests {
     fn grounds() -> Grounds<'static> {
         Grounds {
             home: Path::new("/h"),
+            registry: Path::new("/dotfiles/loci"),
             user_home: Path::new("/h"),
             state: Path::new("/h/.local/state/loci"),
             globs: &[],
@@ -267,6 +274,7 @@ mod tests {
             ("/r/.clinerules/hooks/PreToolUse", CLINE),
             ("/h/.loci/config.yaml", Walled::Policy),
             ("/h/.loci/rules/all.md", Walled::Policy),
+            ("/dotfiles/loci/config.yaml", Walled::Policy),
             ("/h/.local/state/loci/sessions/a.json", Walled::State),
         ] {
             assert_eq!(inside(Path::new(path), &grounds()), Some(what), "{path}");

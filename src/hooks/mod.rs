@@ -1,3 +1,6 @@
-//! When we are asked: the harness-neutral table of tools.
+//! When we are asked: the harness adapters, the table of tools, the gate and the connectors.
 
+pub mod connect;
+pub mod gate;
+pub mod harness;
 pub mod tools;

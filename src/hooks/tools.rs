@@ -5,39 +5,22 @@
 //! `mcp__files__write_file` are one row. A tool nobody knows is looked at when its name says that
 //! it writes.
 
+mod table;
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use table::{Does, FILE_KEYS, MORE_KEYS, TABLE, is_shell, name_words, plain_key, plain_name};
 
 use crate::custody::act::{Act, ActKind};
 use crate::custody::delegation::Change;
 use crate::custody::patch::{self, SectionKind};
 
 /// Words in a tool's name that say that it writes, where the settings name none.
-pub const WRITE_WORDS: &[&str] = &[
-    "write",
-    "edit",
-    "create",
-    "delete",
-    "remove",
-    "rename",
-    "move",
-    "patch",
-    "insert",
-    "append",
-    "replace",
-    "update",
-    "save",
-    "put",
-    "mkdir",
-    "rmdir",
-    "unlink",
-    "copy",
-    "touch",
-    "truncate",
-    "overwrite",
-    "modify",
-];
+pub const WRITE_WORDS: &[&str] = &crate::tree::settings::WRITE_TOOLS;
 
 /// How deep and how far arguments are looked through.
 const MAX_DEPTH: usize = 8;
@@ -128,187 +111,6 @@ pub fn shell_acts(call: &ShellCall) -> Vec<Act> {
     acts
 }
 
-/// What a row of the table says.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Does {
-    Write,
-    Patch,
-    Shell,
-    Program,
-    Read,
-    /// Known, and touches no files of the tree.
-    Nothing,
-}
-
-/// Names without case and separators.
-const TABLE: &[(Does, &[&str])] = &[
-    (
-        Does::Write,
-        &[
-            "write",
-            "writefile",
-            "writetofile",
-            "filewrite",
-            "create",
-            "createfile",
-            "createnewfile",
-            "savefile",
-            "overwritefile",
-            "appendfile",
-            "appendtofile",
-            "edit",
-            "editfile",
-            "fileedit",
-            "multiedit",
-            "replace",
-            "replaceinfile",
-            "strreplace",
-            "strreplaceeditor",
-            "strreplacebasededittool",
-            "searchreplace",
-            "searchandreplace",
-            "editor",
-            "insert",
-            "insertcontent",
-            "updatefile",
-            "notebookedit",
-            "editnotebook",
-            "deletefile",
-            "removefile",
-            "movefile",
-            "renamefile",
-            "copyfile",
-            "createdirectory",
-            "makedirectory",
-            "mkdir",
-        ],
-    ),
-    (Does::Patch, &["applypatch", "patch", "applydiff"]),
-    (
-        Does::Shell,
-        &[
-            "bash",
-            "monitor",
-            "shell",
-            "shellcommand",
-            "localshell",
-            "runshellcommand",
-            "terminal",
-            "runinterminal",
-            "runterminalcmd",
-            "runterminalcommand",
-            "runcommand",
-            "runcommands",
-            "executecommand",
-            "execcommand",
-            "exec",
-            "containerexec",
-            "unifiedexec",
-            "writestdin",
-            "writebash",
-            "powershell",
-        ],
-    ),
-    (Does::Program, &["executecode", "runcode", "python", "codeinterpreter", "jupyter"]),
-    (
-        Does::Read,
-        &[
-            "read",
-            "readfile",
-            "readfiles",
-            "readmanyfiles",
-            "view",
-            "viewimage",
-            "viewfile",
-            "cat",
-            "ls",
-            "list",
-            "listdir",
-            "listdirectory",
-            "listfiles",
-            "glob",
-            "grep",
-            "greptool",
-            "search",
-            "searchfiles",
-            "searchfilecontent",
-            "codesearch",
-            "notebookread",
-            "lsp",
-            "readimage",
-            "readmediafile",
-            "readtextfile",
-            "readmultiplefiles",
-            "getfileinfo",
-            "directorytree",
-        ],
-    ),
-    (
-        Does::Nothing,
-        &[
-            "todowrite",
-            "todoread",
-            "writetodos",
-            "updateplan",
-            "updatetopic",
-            "savememory",
-            "task",
-            "taskcreate",
-            "taskupdate",
-            "agent",
-            "spawnagent",
-            "invokeagent",
-            "websearch",
-            "webfetch",
-            "skill",
-            "toolsearch",
-            "createissue",
-            "updateissue",
-            "createpullrequest",
-        ],
-    ),
-];
-
-/// Keys that name the file of a file tool, without case and separators.
-const FILE_KEYS: &[&str] = &[
-    "filepath",
-    "path",
-    "notebookpath",
-    "filename",
-    "file",
-    "targetfile",
-    "absolutepath",
-    "relativepath",
-    "uri",
-    "fileuri",
-    "source",
-    "destination",
-    "oldpath",
-    "newpath",
-    "paths",
-    "files",
-    "directory",
-];
-
-/// Further keys that may name a path in the arguments of a tool nobody knows.
-const MORE_KEYS: &[&str] = &[
-    "target",
-    "dest",
-    "dst",
-    "src",
-    "to",
-    "from",
-    "output",
-    "outputpath",
-    "outputfile",
-    "outfile",
-    "dir",
-    "folder",
-    "location",
-    "pathname",
-    "root",
-];
-
 /// Reads a call. `cwd` is the directory that the payload names, `home` what `~` stands for, `words`
 /// the words of [`WRITE_WORDS`] or what the settings put in their place.
 #[must_use]
@@ -324,17 +126,6 @@ pub fn read_call<S: AsRef<str>>(name: &str, input: &Value, cwd: &Path, home: Opt
         Some(Does::Nothing) => nothing(),
         None => call.unknown(name, words),
     }
-}
-
-/// The last part of a name behind the prefixes of tool servers, without case and separators.
-fn plain_name(name: &str) -> String {
-    let last = name.rsplit("__").next().unwrap_or(name);
-    let last = last.rsplit(['.', '/', ':']).next().unwrap_or(last);
-    last.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-fn plain_key(key: &str) -> String {
-    key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 fn nothing() -> Intent {
@@ -546,29 +337,6 @@ fn listed(text: &str) -> Vec<Command> {
         return items;
     }
     vec![Command::Text(text.to_owned())]
-}
-
-fn is_shell(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    matches!(name, "sh" | "bash" | "dash" | "zsh" | "ksh")
-}
-
-/// The words of a name: `mcp__fs__moveFile` is `mcp`, `fs`, `move`, `file`.
-fn name_words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut before_lower = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() {
-            words.push(String::new());
-        } else if words.is_empty() || (c.is_ascii_uppercase() && before_lower) {
-            words.push(c.to_ascii_lowercase().to_string());
-        } else if let Some(word) = words.last_mut() {
-            word.push(c.to_ascii_lowercase());
-        }
-        before_lower = c.is_ascii_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 fn text_of<'a>(value: &'a Value, keys: &[&str]) -> Option<&'a str> {

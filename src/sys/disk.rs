@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -257,6 +257,22 @@ pub fn read_start(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
         data.truncate(usize::try_from(max).unwrap_or(usize::MAX));
     }
     Ok((data, more))
+}
+
+/// Reads the last `max` bytes of a regular file; `true` says that there is more before them.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_end(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
+    let end = open_regular(path).and_then(|(mut file, len)| {
+        let skipped = len.saturating_sub(max);
+        file.seek(io::SeekFrom::Start(skipped))?;
+        let mut data = Vec::new();
+        // What is appended meanwhile is the next reader's.
+        file.take(max).read_to_end(&mut data)?;
+        Ok((data, skipped > 0))
+    });
+    tell("read", path, end)
 }
 
 /// The entries of a directory, sorted bytewise by name.

@@ -16,6 +16,9 @@ pub const LOCI_BODY: &str = "LOCI_BODY";
 pub const LOCI_RUN: &str = "LOCI_RUN";
 /// Debug builds only: fault injection (see [`super::fault`]).
 pub const LOCI_FAULT: &str = "LOCI_FAULT";
+/// Debug builds only: replaces the programs above this one (names with colons between them), so that
+/// tests say the same whoever starts them.
+pub const LOCI_ANCESTORS: &str = "LOCI_ANCESTORS";
 /// The user's home.
 pub const HOME: &str = "HOME";
 /// Where machine-local state lives; default `$HOME/.local/state`.
@@ -47,6 +50,15 @@ impl Env {
     #[must_use]
     pub fn of_process() -> Self {
         Self { vars: std::env::vars_os().collect(), cwd: std::env::current_dir().ok() }
+    }
+
+    /// Reads only what the gate asks for: a copy of everything costs more than it saves. The working
+    /// directory is left out; the gate has no business with its own.
+    #[must_use]
+    pub fn of_gate() -> Self {
+        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, HOME, XDG_STATE_HOME];
+        let vars = names.into_iter().filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
+        Self { vars, cwd: None }
     }
 
     /// One variable; `None` where it is unset or empty.

@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `fail:N:ERRNO` | the N-th operation (from 1) fails with that errno, and is not performed |
 //! | `kill:N` | the process is killed (SIGKILL) right after the N-th operation |
+//! | `panic:POINT` | the program panics at the named point |
+//! | `stall:POINT` | the program stops for a minute at the named point |
 //! | `log:FILE` | each operation is appended to FILE as `N<TAB>name<TAB>path` |
 
 use std::io;
@@ -28,6 +30,14 @@ pub(crate) fn step<T>(name: &'static str, path: &Path, act: impl FnOnce() -> io:
     }
 }
 
+/// A named point in the program at which a test can make it panic or stall.
+pub(crate) fn point(name: &str) {
+    #[cfg(debug_assertions)]
+    armed::point(name);
+    #[cfg(not(debug_assertions))]
+    let _ = name;
+}
+
 #[cfg(debug_assertions)]
 mod armed {
     use std::io::{self, Write};
@@ -40,6 +50,8 @@ mod armed {
         Fail(u64, i32),
         Kill(u64),
         Log(PathBuf),
+        Panic(String),
+        Stall(String),
     }
 
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -56,6 +68,8 @@ mod armed {
                     _ => Mode::Off,
                 },
                 ["kill", n] => n.parse().map_or(Mode::Off, Mode::Kill),
+                ["panic", point] => Mode::Panic((*point).to_owned()),
+                ["stall", point] => Mode::Stall((*point).to_owned()),
                 ["log", file] => Mode::Log(PathBuf::from(file)),
                 _ => Mode::Off,
             }
@@ -73,6 +87,14 @@ mod armed {
                 Ok(number)
             }
             _ => Ok(number),
+        }
+    }
+
+    pub(super) fn point(name: &str) {
+        match mode() {
+            Mode::Stall(point) if point == name => std::thread::sleep(std::time::Duration::from_secs(60)),
+            Mode::Panic(point) => assert!(point != name, "as the test asked"),
+            _ => {}
         }
     }
 

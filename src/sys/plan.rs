@@ -223,6 +223,12 @@ impl Step {
         }
     }
 
+    /// Whether a step that failed has replaced its file nevertheless.
+    fn took_effect(&self) -> bool {
+        matches!(self, Self::Write { path, data, was: Some(was), .. }
+            if was != data && disk::read_if_there(path).is_ok_and(|now| now.as_ref() == Some(data)))
+    }
+
     pub(super) fn perform(&self) -> Result<(), PathError> {
         match self {
             Self::MakeDir { path } => disk::make_dir(path),
@@ -296,6 +302,8 @@ impl Plan {
     pub(super) fn perform(&self) -> Result<(), PlanError> {
         for (done, step) in self.steps.iter().enumerate() {
             if let Err(failed) = step.perform() {
+                // One that failed at its very end (the sync of a directory) took effect all the same.
+                let done = done + usize::from(step.took_effect());
                 for (undone, back) in self.steps.iter().take(done).rev().map(Step::inverse).enumerate() {
                     if let Err(undo) = back.perform() {
                         return Err(PlanError::Torn { failed, total: done, left: done - undone, undo: Box::new(undo.into()) });

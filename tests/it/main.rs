@@ -3,6 +3,9 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests build trees, look at the disk themselves and fail by panic")]
 
 mod cases;
+mod connect;
+mod custody;
+mod gate;
 mod layers;
 mod loadout;
 mod sandbox;

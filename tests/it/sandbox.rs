@@ -107,6 +107,8 @@ impl Sandbox {
             .env("XDG_STATE_HOME", self.path("state"))
             .env("TZ", "UTC")
             .env("LANG", "C.UTF-8")
+            // Whoever runs the tests: a person, to the program.
+            .env("LOCI_ANCESTORS", "sh")
             .current_dir(self.path(cwd))
             .stdin(Stdio::null());
         command

@@ -1,0 +1,80 @@
+//! Links the released program statically where the system can do it.
+//!
+//! A harness starts `loci gate` on every tool call, so what the program costs before its first line
+//! counts: finding and relocating `libc` and `libgcc_s` takes longer than the gate itself. rustc has
+//! a flag for it (`-C target-feature=+crt-static`), but Cargo hands that to procedural macros as
+//! well, which then can't be built. So the same is said to the linker here, for the program alone.
+//! Where anything that it takes is missing, the program is linked as usual and works the same.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a build script talks to Cargo on standard output and asks the compiler"
+)]
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Set to anything: link as usual.
+const SWITCH: &str = "LOCI_LINK_DYNAMIC";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed={SWITCH}");
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|is| is == value);
+    let native = env::var("HOST").ok() == env::var("TARGET").ok();
+    let wanted = is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    if native
+        && wanted
+        && env::var_os(SWITCH).is_none()
+        && let Some(out) = env::var_os("OUT_DIR")
+        && let Some(words) = static_link(Path::new(&out))
+    {
+        for word in words {
+            println!("cargo::rustc-link-arg-bin=loci={word}");
+        }
+    }
+}
+
+/// What to say to the linker; `None` where the static libraries are not installed, or a small
+/// program that is linked with them does not work.
+fn static_link(out: &Path) -> Option<Vec<String>> {
+    // In this folder the names of the two shared libraries that rustc asks for stand for the static ones.
+    let folder = out.join("static");
+    fs::create_dir_all(&folder).ok()?;
+    for (asked, given) in [("libgcc_s.so", "libgcc_eh.a"), ("libc.so", "libc.a")] {
+        fs::write(folder.join(asked), format!("INPUT({})\n", library(given)?.display())).ok()?;
+    }
+    // A weak name that no static library has is nobody's; without this it would wait for a loader.
+    let words = vec!["-static-pie".to_owned(), "-Wl,-z,nodynamic-undefined-weak".to_owned(), format!("-L{}", folder.display())];
+    let (source, program) = (folder.join("probe.rs"), folder.join("probe"));
+    fs::write(&source, PROBE).ok()?;
+    let mut rustc = Command::new(env::var_os("RUSTC")?);
+    rustc.arg("--edition=2024").arg("-o").arg(&program).arg(&source);
+    for word in &words {
+        rustc.arg("-C").arg(format!("link-arg={word}"));
+    }
+    let linked = rustc.output().ok()?.status.success();
+    (linked && Command::new(&program).output().ok()?.status.success()).then_some(words)
+}
+
+/// Threads, unwinding, thread-local destructors and the environment have to work.
+const PROBE: &str = r#"
+fn main() {
+    thread_local! { static KEPT: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) }; }
+    let caught = std::thread::spawn(|| {
+        KEPT.with_borrow_mut(|kept| kept.push(1));
+        std::panic::catch_unwind(|| { if std::env::args_os().count() > 0 { panic!("seen") } }).is_err()
+    });
+    assert!(caught.join().unwrap() && std::env::current_dir().is_ok() && std::fs::metadata("/").is_ok());
+}
+"#;
+
+/// Where the compiler finds a library; it answers with the bare name where it does not.
+fn library(name: &str) -> Option<PathBuf> {
+    let found = Command::new("cc").arg(format!("-print-file-name={name}")).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(found.stdout).ok()?.trim());
+    path.is_absolute().then_some(path)
+}

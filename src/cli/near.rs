@@ -1,0 +1,29 @@
+//! What lies around where people are: how far a search goes, and how a path is written in a hint.
+
+use std::path::{Path, PathBuf};
+
+use super::context::Context;
+use crate::sys::{disk, env, shown};
+use crate::tree::climb;
+
+/// What bounds the search for a body: the root that was named, else the outermost directory up from
+/// here, below the home, that is the top of a repository or carries a `.loci`.
+#[must_use]
+pub fn top(context: &Context, dir: &Path) -> PathBuf {
+    let named = context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from));
+    if let Some(root) = named {
+        return context.absolute(&root);
+    }
+    let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
+    let inside = |dir: &&Path| **dir != home && !home.starts_with(dir);
+    let marks = |dir: &&Path| [".git", ".loci"].iter().any(|name| matches!(disk::look(&dir.join(name)), Ok(Some(_))));
+    climb::up(dir).take_while(inside).filter(marks).last().unwrap_or(dir).to_owned()
+}
+
+/// A path as a word of a command that somebody will run.
+#[must_use]
+pub fn word(path: &Path) -> String {
+    let text = shown::path(path).to_string();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%' | ':');
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}

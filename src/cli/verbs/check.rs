@@ -1,0 +1,114 @@
+//! `loci check`: the ruling and its grounds, nothing delivered.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::grant::surroundings;
+use crate::cli::output::table;
+use crate::cli::{Answer, Outcome};
+use crate::custody::act::{Act, ActKind};
+use crate::custody::asker::{self, Asker};
+use crate::custody::{self, ActRuling, Ruling, Verdict, Who, Why};
+use crate::sys::shown;
+use crate::text::name::AgentId;
+
+/// Ask whose paths are, and whether a write there would pass
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: 0 allowed, 1 refused, 2 could not be asked.\n\nExamples:\n  loci check src/billing/tax.rs\n  loci check --as alice services/*/README.md --json"
+)]
+pub struct Args {
+    /// The paths
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The directory that relative paths start from (default: here)
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where it can't be said who asks.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let cwd = args.cwd.as_deref().map_or_else(|| context.cwd.clone(), |dir| context.absolute(dir));
+    let paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();
+    let asker = asker(context, &cwd, &paths)?;
+    let acts: Vec<Act> = paths.into_iter().map(|path| Act { kind: ActKind::Write, path, follow: true, below: false }).collect();
+    let ruling = custody::rule(&acts, &asker, &surroundings(context)?);
+    context.print(|| words(context, &ruling, &asker), || object(&ruling))?;
+    Ok(if ruling.verdict == Verdict::Refuse { Answer::No } else { Answer::Yes })
+}
+
+/// Who is meant: the agent named, else who asks here.
+fn asker(context: &Context, cwd: &Path, paths: &[PathBuf]) -> Result<Asker, Failure> {
+    if let Some(id) = &context.flags.asker {
+        let dirs = std::iter::once(cwd).chain(paths.iter().map(PathBuf::as_path));
+        return Ok(asker::named(AgentId::new(id)?, dirs));
+    }
+    let (asker, note) = asker::here(&context.env, cwd)?;
+    if let Some(note) = note {
+        context.say(&format!("note: {}", note.0));
+    }
+    Ok(asker)
+}
+
+fn words(context: &Context, ruling: &Ruling, asker: &Asker) -> String {
+    let rows: Vec<Vec<String>> = ruling
+        .acts
+        .iter()
+        .map(|act| vec![act.verdict.word().to_owned(), context.shown(act.path()), because(context, act, asker)])
+        .collect();
+    table(&rows)
+}
+
+/// The grounds in words.
+fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
+    let file = act.decided_by.as_deref().map(|file| {
+        let line = act.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!(" ({}{line})", context.shown(file))
+    });
+    let file = file.unwrap_or_default();
+    let owner = act.owner.as_ref().map_or("nobody", |owner| owner.who.name());
+    match &act.why {
+        Why::Reads => "reads are free".to_owned(),
+        Why::Nobodys => "nobody's".to_owned(),
+        Why::Home => format!("{}'s own body{file}", asker.name()),
+        Why::Yours => format!("{}'s own{file}", asker.name()),
+        Why::Commons(glob) => format!("common: {owner} leaves `{}` to everybody{file}", shown::text(glob)),
+        Why::Plumbing => "git's own files are nobody's".to_owned(),
+        Why::Worktree => format!("a copy of {owner}'s in a separate worktree{file}"),
+        Why::Owned => format!("{owner}'s{file}"),
+        Why::Broken(why) => format!("somebody's, and the owner file can't be used: {}{file}", shown::text(why)),
+        Why::Wall(what) => format!("only a person changes it: {}{file}", what.what()),
+        Why::Below(dir) => format!("{} below is {owner}'s{file}", context.shown(dir)),
+        Why::CannotKnow => "can't be known before it runs".to_owned(),
+        Why::Unresolved(why) => format!("can't be resolved: {}", shown::text(why)),
+    }
+}
+
+/// The object of `--json`.
+fn object(ruling: &Ruling) -> Value {
+    let acts: Vec<Value> = ruling.acts.iter().map(act_object).collect();
+    json!({ "schema": 1, "id": Value::Null, "verdict": ruling.verdict, "acts": acts })
+}
+
+fn act_object(act: &ActRuling) -> Value {
+    let owner = act.owner.as_ref().and_then(|owner| match &owner.who {
+        Who::Agent(id) => Some(id.as_str()),
+        Who::Human => Some("human"),
+        Who::Unclear => None,
+    });
+    json!({
+        "act": act.act.kind,
+        "path": act.path().to_string_lossy(),
+        "owner": owner,
+        "verdict": act.verdict,
+        "decided_by": act.decided_by.as_ref().map(|file| file.to_string_lossy()),
+        "why": act.why.word(),
+    })
+}

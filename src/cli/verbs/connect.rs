@@ -1,0 +1,282 @@
+//! `loci connect` and `loci disconnect`: putting the gate before a harness's tools, and taking it away.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value, json};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::near::word;
+use crate::cli::{Answer, Outcome, grant};
+use crate::hooks::connect::check::{self, Standing};
+use crate::hooks::connect::{self, Change, ConnectError, Ground, Reach};
+use crate::hooks::harness::{self, Adapter};
+use crate::sys::plan::Step;
+use crate::sys::{disk, process, shown, term};
+
+/// Put the gate before a harness's tools
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Puts relays into the harness's own settings and nothing else: what stands there keeps every byte, is\nshown as a diff first, and comes back with `loci disconnect`.\n\nExamples:\n  loci connect claude --dry-run\n  loci connect codex\n  loci connect claude --shared .\n  loci connect --check"
+)]
+pub struct ConnectArgs {
+    /// The harness
+    #[arg(value_parser = PossibleValuesParser::new(harness::ALL.map(|adapter| adapter.name)), required_unless_present = "check")]
+    harness: Option<String>,
+    #[command(flatten)]
+    reach: ReachArgs,
+    /// Look whether what is connected really asks, and change nothing
+    #[arg(long, conflicts_with = "dry_run")]
+    check: bool,
+    /// Print what would be changed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Take the gate away from a harness
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Takes out exactly what `loci connect` put in.\n\nExample:\n  loci disconnect claude")]
+pub struct DisconnectArgs {
+    /// The harness
+    #[arg(value_parser = PossibleValuesParser::new(harness::ALL.map(|adapter| adapter.name)))]
+    harness: String,
+    #[command(flatten)]
+    reach: ReachArgs,
+    /// Print what would be changed, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Whose settings; the user's where nothing is said.
+#[derive(Debug, ClapArgs)]
+struct ReachArgs {
+    /// Only in this project, in a file of yours that is not tracked with it
+    #[arg(long, value_name = "DIR", conflicts_with = "shared")]
+    project: Option<PathBuf>,
+    /// In this project for everybody who has loci; others are let through
+    #[arg(long, value_name = "DIR")]
+    shared: Option<PathBuf>,
+}
+
+impl ReachArgs {
+    fn reach(&self, context: &Context) -> Result<Reach, Failure> {
+        let dir = |dir: &Path| {
+            let path = context.absolute(dir);
+            if disk::is_dir(&path) {
+                Ok(disk::canonical(&path)?)
+            } else {
+                Err(Failure::new("path", format!("failed to use {}: it is not a directory", shown::path(dir))).at(&path, None))
+            }
+        };
+        Ok(match (&self.project, &self.shared) {
+            (Some(project), _) => Reach::Project(dir(project)?),
+            (None, Some(project)) => Reach::Shared(dir(project)?),
+            (None, None) => Reach::User,
+        })
+    }
+
+    fn words(&self) -> String {
+        match (&self.project, &self.shared) {
+            (Some(project), _) => format!(" --project {}", word(project)),
+            (None, Some(project)) => format!(" --shared {}", word(project)),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// Connects a harness.
+///
+/// # Errors
+/// Where its settings can't be worked on; then nothing was changed.
+pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
+    let reach = args.reach.reach(context)?;
+    let adapter = args.harness.as_deref().and_then(harness::named);
+    let Some(adapter) = adapter.filter(|_| !args.check) else { return checked(context, adapter, &reach) };
+    let user_home = user_home(context);
+    let ground = ground(context, &user_home);
+    let program = program()?;
+    let change = connect::connect(adapter, &reach, &ground, &program).map_err(|error| failed(error, adapter))?;
+    let command = format!("loci connect {}{}", adapter.name, args.reach.words());
+    let shared: &[_] = if matches!(reach, Reach::Shared(_)) { adapter.wiring.needs_shared } else { &[] };
+    let needs: Vec<&str> = adapter.wiring.needs.iter().chain(shared).copied().collect();
+    finish(context, adapter, &change, &Doing { verb: "connect", done: "connected", command: &command, dry_run: args.dry_run, needs })
+}
+
+/// Disconnects a harness.
+///
+/// # Errors
+/// As [`connect`].
+pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
+    let reach = args.reach.reach(context)?;
+    let Some(adapter) = harness::named(&args.harness) else { return Err(Failure::new("usage", "no such harness")) };
+    let user_home = user_home(context);
+    let change = connect::disconnect(adapter, &reach, &ground(context, &user_home)).map_err(|error| failed(error, adapter))?;
+    let command = format!("loci disconnect {}{}", adapter.name, args.reach.words());
+    let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs: Vec::new() };
+    finish(context, adapter, &change, &doing)
+}
+
+/// What is being done, in words.
+struct Doing<'a> {
+    verb: &'a str,
+    done: &'a str,
+    command: &'a str,
+    dry_run: bool,
+    needs: Vec<&'a str>,
+}
+
+fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'_>) -> Outcome {
+    let Doing { verb, done, command, .. } = *doing;
+    let file = context.shown(&change.file);
+    let title = adapter.title;
+    if change.plan.is_empty() {
+        context.print(|| format!("{title} is {done} already ({file})\n"), || object(adapter, change, doing, false))?;
+        return Ok(Answer::Yes);
+    }
+    if doing.dry_run {
+        context.print(|| format!("{}{}", steps(context, change), diff(change, &file)), || object(adapter, change, doing, false))?;
+        return Ok(Answer::Yes);
+    }
+    if let Some(answer) = grant::or_request(context, &change.file, command)? {
+        return Ok(answer);
+    }
+    if term::somebody_is_there() {
+        context.say(diff(change, &file).trim_end());
+        let asked = term::ask(&format!("{verb} {title} ({file})? [y/N] "));
+        let said = asked.map_err(|error| Failure::new("io", "failed to ask").caused_by(&error))?;
+        if !said.is_some_and(|said| ["y", "yes"].contains(&said.to_lowercase().as_str())) {
+            context.say("nothing was changed");
+            return Ok(Answer::No);
+        }
+    }
+    change.plan.apply()?;
+    context.print(
+        || {
+            let mut text = format!("{title} is {done} ({file})\n");
+            for need in &doing.needs {
+                let _ = writeln!(text, "note: {need}");
+            }
+            text
+        },
+        || object(adapter, change, doing, true),
+    )?;
+    Ok(Answer::Yes)
+}
+
+fn steps(context: &Context, change: &Change) -> String {
+    change.plan.steps.iter().fold(String::new(), |mut text, step| {
+        let _ = match step {
+            Step::Link { path, target } => writeln!(text, "link {} to {}", context.shown(path), context.shown(target)),
+            step => writeln!(text, "{} {}", step.verb(), context.shown(step.path())),
+        };
+        text
+    })
+}
+
+/// The change as a unified diff; characters that would act on a terminal are shown instead.
+fn diff(change: &Change, file: &str) -> String {
+    let text = |data: &Option<Vec<u8>>| String::from_utf8_lossy(data.as_deref().unwrap_or_default()).into_owned();
+    let (before, after) = (text(&change.before), text(&change.after));
+    if before == after {
+        return String::new();
+    }
+    let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
+    let unified = diff.unified_diff().context_radius(2).header(file, file).to_string();
+    unified.lines().fold(String::new(), |mut text, line| {
+        let tabs = line.split('\t').map(|part| shown::text(part).to_string()).collect::<Vec<_>>().join("\t");
+        text.push_str(&tabs);
+        text.push('\n');
+        text
+    })
+}
+
+fn object(adapter: &Adapter, change: &Change, doing: &Doing<'_>, done: bool) -> Value {
+    let steps: Vec<Value> =
+        change.plan.steps.iter().map(|step| json!({ "do": step.verb(), "path": step.path().to_string_lossy() })).collect();
+    let file = change.file.to_string_lossy();
+    json!({
+        "schema": 1, "verb": doing.verb, "done": done, "harness": adapter.name, "file": file, "plan": steps,
+        "diff": diff(change, &file), "needs": doing.needs,
+    })
+}
+
+fn user_home(context: &Context) -> PathBuf {
+    context.env.user_home().unwrap_or_else(|| context.home.clone())
+}
+
+fn ground<'a>(context: &'a Context, user_home: &'a Path) -> Ground<'a> {
+    Ground { env: &context.env, home: &context.home, user_home, state: &context.state }
+}
+
+/// The program that relays are to call: this one.
+fn program() -> Result<PathBuf, Failure> {
+    process::own_program().map_err(|error| Failure::new("environment", "failed to find out which program this is").caused_by(&error))
+}
+
+fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
+    let message = format!("failed to {error}");
+    match error {
+        ConnectError::Unfit { path, unfit } => {
+            Failure::new("settings", message).at(&path, Some(unfit.line)).hint(format!("{} {}", "${EDITOR:-vi}", word(&path)))
+        }
+        ConnectError::File { path, why } => {
+            let failure = Failure::new("settings", message).at(&path, None);
+            if why == "it is read-only" { failure.hint(format!("chmod u+w {}", word(&path))) } else { failure }
+        }
+        ConnectError::NoLocal { .. } => Failure::new("usage", message).hint(format!("loci connect {} --shared DIR", adapter.name)),
+        ConnectError::Disk(error) => error.into(),
+    }
+}
+
+/// How it stands with one harness, or with all of them.
+fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> Outcome {
+    let user_home = user_home(context);
+    let ground = ground(context, &user_home);
+    let mut rows = Vec::new();
+    for adapter in harness::ALL.into_iter().filter(|adapter| only.is_none_or(|only| only.name == adapter.name)) {
+        // What a project says counts for whoever starts there.
+        let others = [Some(adapter.wiring.shared), adapter.wiring.local]
+            .into_iter()
+            .flatten()
+            .map(|file| context.cwd.join(file))
+            .collect::<Vec<_>>();
+        let found = check::standing(adapter, reach, &ground, &others).or_else(|error| match error {
+            // One that has no such file at all is not connected there.
+            ConnectError::NoLocal { .. } if only.is_none() => Ok((context.cwd.clone(), Standing::NotConnected)),
+            error => Err(failed(error, adapter)),
+        })?;
+        rows.push((adapter, found));
+    }
+    let good = |standing: &Standing| *standing == Standing::Connected || (only.is_none() && *standing == Standing::NotConnected);
+    let all = rows.iter().all(|(_, (_, standing))| good(standing));
+    context.print(
+        || {
+            let cells = |(adapter, (file, standing)): &(&Adapter, (PathBuf, Standing))| {
+                let why = standing.why().map(|why| format!(": {why}")).unwrap_or_default();
+                vec![adapter.name.to_owned(), format!("{}{why}", standing.word().replace('-', " ")), context.shown(file)]
+            };
+            let rows: Vec<Vec<String>> = rows
+                .iter()
+                .map(cells)
+                .map(|mut row| {
+                    row.swap(1, 2);
+                    row
+                })
+                .collect();
+            crate::cli::output::table(&rows)
+        },
+        || {
+            let rows: Vec<Value> = rows
+                .iter()
+                .map(|(adapter, (file, standing))| {
+                    json!({ "harness": adapter.name, "file": file.to_string_lossy(), "standing": standing.word(), "why": standing.why() })
+                })
+                .collect();
+            json!({ "schema": 1, "harnesses": rows })
+        },
+    )?;
+    Ok(if all { Answer::Yes } else { Answer::No })
+}

@@ -1,0 +1,245 @@
+//! `loci own` and `loci disown`: who a directory belongs to.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::near::{self, word};
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody::find;
+use crate::custody::own::{self, ASIDE, Ground};
+use crate::sys::disk::{self, Kind};
+use crate::sys::lock::{self, Lock};
+use crate::sys::plan::{Plan, Step};
+use crate::sys::{shown, time};
+use crate::text::digest;
+use crate::text::name::AgentId;
+use crate::tree::card;
+
+/// Make an agent the owner of a directory
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Everybody else reads all of it; a write is refused and handed to the owner as work.\n\nExamples:\n  loci own services/billing --as billing\n  loci own . --as lead --note 'Ask before you touch the schema' --dry-run"
+)]
+pub struct OwnArgs {
+    /// The directory
+    dir: PathBuf,
+    /// A note that goes along with each delegation
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// The owner's body (default: the one with this id in or around the directory)
+    #[arg(long, value_name = "DIR")]
+    body: Option<PathBuf>,
+    /// Print what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Take the owner of a directory away
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Example:\n  loci disown services/billing --dry-run")]
+pub struct DisownArgs {
+    /// The directory
+    dir: PathBuf,
+    /// Print what would be removed, and remove nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Makes an agent the owner.
+///
+/// # Errors
+/// Where the directory has an owner already, or the file can't be written.
+pub fn own(context: &Context, args: OwnArgs) -> Outcome {
+    let Some(id) = &context.flags.asker else {
+        let hint = format!("loci own {} --as AGENT", word(&args.dir));
+        return Err(Failure::new("usage", "failed to own: --as names the agent that is to be the owner").hint(hint));
+    };
+    let owner = AgentId::new(id)?;
+    let dir = directory(context, &args.dir)?;
+    let ground = own::ground(&dir)?;
+    if let Some(answer) = already(context, &ground, &owner, &args)? {
+        return Ok(answer);
+    }
+    let body = body(context, &owner, &dir, args.body.as_deref())?;
+    let body_text = body.as_deref().and_then(|body| own::relative(&dir, body));
+    let text = own::text(&owner, body_text.as_deref(), time::now(), args.note.as_deref());
+    let plan = own::own(&ground, &text);
+    if !args.dry_run {
+        let command = format!("loci own {} --as {owner}", shown::path(&dir));
+        if let Some(answer) = grant::or_request(context, &dir.join(".loci/owner.md"), &command)? {
+            return Ok(answer);
+        }
+        let _lock = hold(context, &dir)?;
+        clear(&dir)?;
+        plan.apply()?;
+        disk::sync_dir(&dir.join(".loci"))?;
+    }
+    let facts = Said { owner: owner.as_str(), dir: &dir, body: body.as_deref(), plan: &plan, done: !args.dry_run };
+    context.print(|| facts.words(context, &format!("{owner} owns {}", context.shown(&dir))), || facts.object())?;
+    if body.is_none() {
+        context.say(&format!(
+            "note: no body of {owner} was found in or around {}; messages wait in the directory itself",
+            context.shown(&dir)
+        ));
+        context.say(&format!("hint: loci new agents/{owner}"));
+    }
+    Ok(Answer::Yes)
+}
+
+/// Takes the owner away.
+///
+/// # Errors
+/// Where the file can't be removed.
+pub fn disown(context: &Context, args: DisownArgs) -> Outcome {
+    let dir = directory(context, &args.dir)?;
+    let ground = own::ground(&dir)?;
+    let plan = own::disown(&ground);
+    if plan.is_empty() {
+        if ground.leftover && !args.dry_run {
+            clear(&dir)?;
+        }
+        context.print(
+            || format!("nobody owns {}\n", context.shown(&dir)),
+            || json!({ "schema": 1, "done": false, "owner": Value::Null, "directory": dir.to_string_lossy(), "plan": [] }),
+        )?;
+        return Ok(Answer::No);
+    }
+    if !args.dry_run {
+        let command = format!("loci disown {}", shown::path(&dir));
+        if let Some(answer) = grant::or_request(context, &dir.join(".loci/owner.md"), &command)? {
+            return Ok(answer);
+        }
+        let _lock = hold(context, &dir)?;
+        clear(&dir)?;
+        plan.apply()?;
+        disk::sync_dir(&dir)?;
+    }
+    let owner = ground.owner_file.as_ref().and_then(|(data, _)| card::parse_owner(&dir.join(".loci/owner.md"), data).ok());
+    let owner = owner.map(|owner| owner.owner.value.to_string());
+    let facts = Said { owner: owner.as_deref().unwrap_or("somebody"), dir: &dir, body: None, plan: &plan, done: !args.dry_run };
+    context.print(|| facts.words(context, &format!("{} is nobody's own any more", context.shown(&dir))), || facts.object())?;
+    Ok(Answer::Yes)
+}
+
+/// What both verbs tell.
+struct Said<'a> {
+    owner: &'a str,
+    dir: &'a Path,
+    body: Option<&'a Path>,
+    plan: &'a Plan,
+    done: bool,
+}
+
+impl Said<'_> {
+    fn words(&self, context: &Context, done: &str) -> String {
+        if self.done {
+            return format!("{done}\n");
+        }
+        let lines = self.plan.steps.iter().map(|step| match step {
+            Step::Rename { from, to } => format!("rename {} to {}\n", context.shown(from), context.shown(to)),
+            step => format!("{} {}\n", step.verb(), context.shown(step.path())),
+        });
+        lines.collect()
+    }
+
+    fn object(&self) -> Value {
+        let steps: Vec<Value> = self
+            .plan
+            .steps
+            .iter()
+            .map(|step| {
+                let to = if let Step::Rename { to, .. } = step { Some(to.to_string_lossy()) } else { None };
+                json!({ "do": step.verb(), "path": step.path().to_string_lossy(), "to": to })
+            })
+            .collect();
+        json!({
+            "schema": 1, "done": self.done, "owner": self.owner, "directory": self.dir.to_string_lossy(),
+            "file": self.dir.join(".loci/owner.md").to_string_lossy(),
+            "body": self.body.map(Path::to_string_lossy), "plan": steps,
+        })
+    }
+}
+
+fn directory(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+    let path = context.absolute(dir);
+    match disk::look_through(&path)? {
+        Some(meta) if meta.kind == Kind::Dir => Ok(disk::canonical(&path)?),
+        Some(_) => Err(Failure::new("path", format!("failed to use {}: it is not a directory", shown::path(dir))).at(&path, None)),
+        None => Err(Failure::new("path", format!("failed to use {}: it is not there", shown::path(dir))).at(&path, None)),
+    }
+}
+
+/// Whether the directory has an owner already: the same one is an answer, another one is in the way.
+fn already(context: &Context, ground: &Ground, owner: &AgentId, args: &OwnArgs) -> Result<Option<Answer>, Failure> {
+    let Some((data, _)) = &ground.owner_file else { return Ok(None) };
+    let file = ground.dir.join(".loci/owner.md");
+    match card::parse_owner(&file, data) {
+        Ok(there) if there.owner.value == *owner => {
+            context.print(
+                || format!("{owner} owns {} already\n", context.shown(&ground.dir)),
+                || Said { owner: owner.as_str(), dir: &ground.dir, body: None, plan: &Plan::default(), done: true }.object(),
+            )?;
+            Ok(Some(Answer::Yes))
+        }
+        Ok(there) => Err(Failure::new("owned", format!("failed to own {}: {} does", shown::path(&args.dir), there.owner.value))
+            .at(&file, there.owner.line)
+            .hint(format!("loci disown {}", word(&args.dir)))),
+        Err(error) => Err(Failure::new("owner-file", format!("failed to {error}"))
+            .at(&error.path, error.line)
+            .hint(format!("loci disown {}", word(&args.dir)))),
+    }
+}
+
+/// The owner's body: as named, else the one with its id in, around or below the directory.
+fn body(context: &Context, owner: &AgentId, dir: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    if let Some(named) = named {
+        let body = directory(context, named)?;
+        return match find::identity(&body) {
+            Some(Ok(found)) if found.id == *owner => Ok(Some(body)),
+            Some(Ok(found)) => {
+                Err(Failure::new("body", format!("failed to take {} for the body of {owner}: it is {}'s", shown::path(named), found.id))
+                    .at(&found.file, None))
+            }
+            Some(Err(error)) => Err(Failure::new("body", format!("failed to {error}")).at(&error.path, error.line)),
+            None => {
+                Err(Failure::new("body", format!("failed to take {} for the body of {owner}: no agent lives there", shown::path(named)))
+                    .hint(format!("loci new {} --id {owner} --into", word(named))))
+            }
+        };
+    }
+    if let Some(body) = find::body_of(owner, dir) {
+        return Ok(Some(body));
+    }
+    let places = find::places_below(&near::top(context, dir));
+    let bodies: Vec<PathBuf> = places.into_iter().filter(|place| find::lives(owner, place)).collect();
+    match bodies.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        [first, second, ..] => Err(Failure::new(
+            "body",
+            format!("failed to find the body of {owner}: there are two, {} and {}", shown::path(first), shown::path(second)),
+        )
+        .hint(format!("loci own {} --as {owner} --body {}", word(dir), word(first)))),
+    }
+}
+
+/// One at a time for each directory.
+fn hold(context: &Context, dir: &Path) -> Result<Lock, Failure> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let name: String = digest::sha256(dir.as_os_str().as_bytes()).chars().take(16).collect();
+    Ok(lock::take(&context.state.join("locks").join(format!("own-{name}")), "own", Duration::from_secs(5))?)
+}
+
+/// Takes away what a run that was killed left aside.
+fn clear(dir: &Path) -> Result<(), Failure> {
+    let aside = dir.join(ASIDE);
+    match disk::look(&aside)? {
+        Some(meta) if meta.kind == Kind::Dir => Ok(disk::remove_tree(&aside)?),
+        _ => Ok(()),
+    }
+}

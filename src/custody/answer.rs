@@ -1,0 +1,171 @@
+//! What follows a delivery: answers to the sender, and what the sender adds.
+
+use std::path::{Path, PathBuf};
+
+use super::asker::Asker;
+use super::capture::cut_at;
+use super::delegation::{key, sent_log};
+use super::fence;
+use super::find;
+use super::inbox::{self, Message};
+use super::letter::{self, Field, Kind, Letter};
+use super::maildir::{MailError, Mailbox, Placed};
+use super::mask;
+use crate::sys::disk;
+use crate::sys::shown;
+use crate::sys::time::{self, Timestamp};
+use crate::text::name::AgentId;
+
+/// Where an answer went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answered {
+    /// Into the sender's inbox.
+    To {
+        /// The id of the answer; empty where it was only asked where it would go.
+        id: String,
+        /// The sender.
+        to: String,
+        /// Its inbox.
+        inbox: PathBuf,
+    },
+    /// Nowhere, for this reason; it stands in the log.
+    Nobody(String),
+}
+
+/// Where an answer to a message would go.
+#[must_use]
+pub fn where_to(message: &Message) -> Answered {
+    let from = message.text("from").unwrap_or("nobody").to_owned();
+    let Ok(id) = AgentId::new(&from) else { return Answered::Nobody("the message names no sender".to_owned()) };
+    // The message is data: that the body it names is the sender's is looked up, not believed.
+    match message.text("from_body").map(PathBuf::from) {
+        Some(body) if body.is_absolute() && find::lives(&id, &body) => {
+            Answered::To { id: String::new(), to: from, inbox: Mailbox::of(&body).dir().to_owned() }
+        }
+        Some(body) => Answered::Nobody(format!("{from} does not live in {} any more", shown::path(&body))),
+        None => Answered::Nobody(format!("{from} has no body")),
+    }
+}
+
+/// Answers a message: the answer goes into the sender's inbox first, then the log says so. Run again
+/// after it was killed in between, it files nothing twice.
+///
+/// # Errors
+/// Where the answer or the log can't be written.
+pub fn answer(
+    mailbox: &Mailbox,
+    message: &Message,
+    by: &str,
+    state: inbox::State,
+    text: &str,
+    at: Timestamp,
+) -> Result<Answered, MailError> {
+    let (text, _) = mask::mask(text);
+    let mut answered = where_to(message);
+    if let Answered::To { id, to, .. } = &mut answered {
+        let body = message.text("from_body").map(PathBuf::from).unwrap_or_default();
+        let key = key(&[b"reply", message.key.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()]);
+        let reply = Letter {
+            id: letter::id(at, &key),
+            kind: Kind::Reply,
+            from: by.to_owned(),
+            from_body: Some(mailbox.place()).and_then(Path::to_str).map(str::to_owned),
+            to: to.clone(),
+            at: time::to_second(at),
+            fields: vec![("re", Field::Text(message.id.clone())), ("state", Field::Text(state.word().to_owned()))],
+            body: fence::block("markdown", &text),
+        };
+        let theirs = Mailbox::of(&body);
+        *id = match theirs.deliver(&key, &reply.render())? {
+            Placed::Fresh(_) => reply.id,
+            Placed::Again(path) => inbox::id_of(&path, &key)?,
+        };
+    }
+    let mut record = inbox::record(at, &message.key, state.word(), by);
+    record["text"] = text.into();
+    if let Answered::To { id, .. } = &answered {
+        record["reply"] = id.clone().into();
+    }
+    mailbox.log(&record)?;
+    Ok(answered)
+}
+
+/// The most of a text that is added later.
+const MAX_ADDED: usize = 32 << 10;
+
+/// Why nothing could be added to a message.
+#[derive(Debug, thiserror::Error)]
+pub enum HandoverError {
+    /// Whoever asks filed nothing under that id.
+    #[error("find what you filed as `{}`", shown::text(.0))]
+    Unknown(String),
+    /// The beginning of an id that fits several.
+    #[error("tell which one you mean: {}", .0.join(", "))]
+    Several(Vec<String>),
+    /// The message is no longer where it was filed.
+    #[error("find {0} in the inbox that it was filed in")]
+    Gone(String),
+    /// The inbox.
+    #[error(transparent)]
+    Mail(#[from] MailError),
+}
+
+/// A message that was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Its id.
+    pub id: String,
+    /// To whom.
+    pub to: String,
+    /// The inbox that it lies in.
+    pub inbox: PathBuf,
+}
+
+/// What an asker sent under an id or the beginning of one.
+///
+/// # Errors
+/// Where that names none or several.
+pub fn sent(asker: &Asker, state: &Path, id: &str) -> Result<Sent, HandoverError> {
+    let unknown = || HandoverError::Unknown(id.to_owned());
+    let log = sent_log(asker, state);
+    let (data, _) = disk::read_start(&log, 16 << 20).map_err(|_| unknown())?;
+    let mut found: Vec<Sent> = Vec::new();
+    for line in data.split(|byte| *byte == b'\n') {
+        let Ok(record) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
+        let text = |key: &str| record.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+        let sent = Sent { id: text("id"), to: text("to"), inbox: PathBuf::from(text("inbox")) };
+        let fits = !id.is_empty() && (sent.id.starts_with(id) || letter::key(&sent.id).is_some_and(|key| key.starts_with(id)));
+        if fits && !found.iter().any(|other| other.id == sent.id) {
+            found.push(sent);
+        }
+    }
+    match found.len() {
+        0 => Err(unknown()),
+        1 => found.pop().ok_or_else(unknown),
+        _ => Err(HandoverError::Several(found.into_iter().map(|sent| sent.id).collect())),
+    }
+}
+
+/// Adds what only the sender knows to a message, through the inbox's log. The same text again adds
+/// nothing.
+///
+/// # Errors
+/// Where the message is gone or the log can't be written.
+pub fn hand_over(sent: &Sent, asker: &Asker, text: &str, at: Timestamp) -> Result<(), HandoverError> {
+    let gone = || HandoverError::Gone(sent.id.clone());
+    let mailbox = Mailbox::at(&sent.inbox).ok_or_else(gone)?;
+    let key = letter::key(&sent.id).ok_or_else(gone)?;
+    let held = || Ok::<bool, MailError>(mailbox.held()?.iter().any(|name| name.ends_with(&format!(".{key}.md"))));
+    if mailbox.find(key)?.is_none() && !held()? {
+        return Err(gone());
+    }
+    let (text, _) = mask::mask(text.get(..cut_at(text, MAX_ADDED)).unwrap_or_default());
+    let (records, _) = mailbox.records()?;
+    let known = inbox::fold(&records).remove(key).unwrap_or_default().added;
+    if known.iter().any(|added| added.by == asker.name() && added.text == text) {
+        return Ok(());
+    }
+    let mut record = inbox::record(at, key, "added", asker.name());
+    record["text"] = text.into();
+    Ok(mailbox.log(&record)?)
+}

@@ -1,0 +1,142 @@
+//! What a call would have changed, captured before anybody forgets it: as a diff against the disk as
+//! it is now where that can be had, else as it came.
+
+use std::path::{Path, PathBuf};
+
+use super::diff::{self, Difference};
+use super::mask;
+use super::patch;
+use super::ruling::ActRuling;
+use crate::sys::disk;
+
+/// The most of a captured change that stands in a message; the rest is cut, said, and kept beside.
+pub const MAX_CHANGE: usize = 256 << 10;
+
+/// What a call would have changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The file would be as given.
+    Content {
+        /// Which file: as in the act.
+        path: PathBuf,
+        /// What would stand in it.
+        bytes: Vec<u8>,
+    },
+    /// Texts in the file would be replaced, in order.
+    Edits {
+        /// Which file: as in the act.
+        path: PathBuf,
+        /// Old text, new text, and whether all places are meant.
+        edits: Vec<(String, String, bool)>,
+    },
+    /// A patch, as the tool got it.
+    Patch(String),
+    /// A shell command. Never executed by loci.
+    Command(String),
+    /// What a tool was given that has no closer form.
+    Input(String),
+    /// Nothing was captured.
+    None,
+}
+
+/// The last boundary of a character at or before `max`.
+pub(super) fn cut_at(text: &str, max: usize) -> usize {
+    if text.len() <= max {
+        return text.len();
+    }
+    (0..=max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// What was captured for one owner.
+pub(super) struct Captured {
+    /// The word in the front matter.
+    pub(super) word: &'static str,
+    /// The language of the block it stands in.
+    pub(super) language: &'static str,
+    /// What it says.
+    pub(super) text: String,
+    /// What tells one attempt from another.
+    pub(super) raw: String,
+}
+
+impl Captured {
+    fn new(word: &'static str, language: &'static str, text: String) -> Self {
+        Self { word, language, raw: format!("{word}\n{text}"), text }
+    }
+
+    pub(super) fn carries(&self) -> String {
+        match self.word {
+            "patch" => "your change as a patch",
+            "content" => "the digest of your content",
+            "command" => "your command (it will not be run)",
+            "input" => "what the tool was given",
+            _ => "which file it was, and nothing of the change",
+        }
+        .to_owned()
+    }
+
+    /// The full text, masked, where a message can't hold it.
+    pub(super) fn full(&self) -> Option<String> {
+        (self.text.len() > MAX_CHANGE).then(|| mask::mask(&self.text).0)
+    }
+}
+
+/// The part of a change that is about these acts, against the disk as it is now.
+pub(super) fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captured {
+    match change {
+        Change::None => Captured::new("none", "", String::new()),
+        Change::Command(text) => Captured::new("command", "text", text.clone()),
+        Change::Input(text) => Captured::new("input", "text", text.clone()),
+        Change::Patch(text) => Captured::new("patch", "diff", part_of(text, acts)),
+        Change::Content { path, bytes } => {
+            compared(path, acts, dir, |_| Some(bytes.clone()), || String::from_utf8_lossy(bytes).into_owned())
+        }
+        Change::Edits { path, edits } => {
+            let apply = |old: Option<&[u8]>| {
+                let text = std::str::from_utf8(old.unwrap_or_default()).ok()?;
+                diff::edited(text, edits).map(String::into_bytes)
+            };
+            let as_text = || edits.iter().map(|(old, new, _)| format!("replace:\n{old}\nby:\n{new}\n")).collect::<Vec<_>>().join("\n");
+            compared(path, acts, dir, apply, as_text)
+        }
+    }
+}
+
+fn compared(
+    path: &Path,
+    acts: &[&ActRuling],
+    dir: &Path,
+    apply: impl Fn(Option<&[u8]>) -> Option<Vec<u8>>,
+    as_text: impl Fn() -> String,
+) -> Captured {
+    let real = acts.iter().find(|act| act.act.path == path).map_or(path, |act| act.path());
+    let name = real.strip_prefix(dir).unwrap_or(real).to_string_lossy().into_owned();
+    let old = match disk::look_through(real) {
+        Ok(None) => None,
+        _ => match disk::read_start(real, diff::MAX_SIDE as u64 + 1) {
+            Ok((data, _)) => Some(data),
+            // It can't be read, so there is nothing to compare with: the text as it came.
+            Err(_) => return Captured::new("input", "text", as_text()),
+        },
+    };
+    let Some(new) = apply(old.as_deref()) else { return Captured::new("input", "text", as_text()) };
+    let captured = match diff::difference(&name, old.as_deref(), Some(&new)) {
+        Difference::Text(text) => Captured::new("patch", "diff", text),
+        Difference::Digest(text) => Captured::new("content", "text", text),
+        Difference::None => Captured::new("patch", "diff", String::new()),
+    };
+    // The same attempt is the same attempt though the file went on in the meantime.
+    Captured { raw: format!("{}\n{}", captured.word, as_text()), ..captured }
+}
+
+/// The sections of a patch that are about these acts; all of it where none can be told apart.
+fn part_of(text: &str, acts: &[&ActRuling]) -> String {
+    let ours = |name: &str| acts.iter().any(|act| act.act.path.ends_with(name.trim_start_matches("./")));
+    let sections = patch::sections(text);
+    let part: String = sections
+        .iter()
+        .filter(|section| ours(&section.path) || section.to.as_deref().is_some_and(ours))
+        .filter_map(|section| text.get(section.range.clone()))
+        .collect();
+    if part.is_empty() { text.to_owned() } else { part }
+}

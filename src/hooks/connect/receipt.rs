@@ -1,0 +1,123 @@
+//! What was put into a file, so that every byte can be given back: kept in the state folder, readable
+//! for nobody else, since a user's settings may hold secrets.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::missing_above;
+use super::splice::Made;
+use crate::sys::disk::{self, PathError};
+use crate::sys::plan::{Plan, Step};
+use crate::text::digest;
+
+/// The receipt for one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Receipt {
+    schema: u32,
+    harness: String,
+    file: PathBuf,
+    /// What of the way to the relays was made along with them.
+    pub(super) made: Made,
+    /// The digest of what stood there before; `None` where the file was not there.
+    pub(super) before: Option<String>,
+    /// The digest of what stood there afterwards.
+    pub(super) after: String,
+    /// The folders that were made for the file, outermost first.
+    pub(super) folders: Vec<PathBuf>,
+}
+
+impl Receipt {
+    pub(super) fn new(
+        harness: &str,
+        file: &Path,
+        made: Made,
+        before: Option<&[u8]>,
+        after: &[u8],
+        folders: Vec<PathBuf>,
+        kept: Option<&Self>,
+    ) -> Self {
+        let folders = if folders.is_empty() { kept.map(|kept| kept.folders.clone()).unwrap_or_default() } else { folders };
+        Self {
+            schema: 1,
+            harness: harness.to_owned(),
+            file: file.to_owned(),
+            made,
+            before: before.map(digest::sha256),
+            after: digest::sha256(after),
+            folders,
+        }
+    }
+
+    fn folder(state: &Path) -> PathBuf {
+        state.join("connect")
+    }
+
+    fn path(state: &Path, harness: &str, file: &Path) -> PathBuf {
+        let name = digest::sha256(file.as_os_str().as_encoded_bytes());
+        Self::folder(state).join(format!("{harness}-{}.json", &name[..16]))
+    }
+
+    /// Where what stood there before is kept.
+    fn backup(&self, state: &Path) -> PathBuf {
+        Self::path(state, &self.harness, &self.file).with_extension("before")
+    }
+
+    /// The receipt for a file; `None` where there is none that can be read: then what was put in is
+    /// recognised by what it says.
+    pub(super) fn read(state: &Path, harness: &str, file: &Path) -> Result<Option<Self>, PathError> {
+        let Some(data) = disk::read_if_there(&Self::path(state, harness, file))? else { return Ok(None) };
+        let receipt: Option<Self> = serde_json::from_slice(&data).ok();
+        Ok(receipt.filter(|receipt| receipt.schema == 1))
+    }
+
+    /// How many there are.
+    pub(super) fn count(state: &Path) -> Result<usize, PathError> {
+        let folder = Self::folder(state);
+        if !disk::is_dir(&folder) {
+            return Ok(0);
+        }
+        Ok(disk::list(&folder)?.iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json")).count())
+    }
+
+    /// What stood in the file before, where nothing but the relays has come since (`now` is what
+    /// stands there) and what was kept is whole. The inner `None` says that there was no file.
+    pub(super) fn original(&self, state: &Path, now: Option<&[u8]>) -> Result<Option<Option<Vec<u8>>>, PathError> {
+        if now.map(digest::sha256).as_ref() != Some(&self.after) {
+            return Ok(None);
+        }
+        let Some(digest) = &self.before else { return Ok(Some(None)) };
+        let kept = disk::read_if_there(&self.backup(state))?;
+        Ok(kept.filter(|kept| digest::sha256(kept) == *digest).map(Some))
+    }
+
+    /// Keeps the receipt, and what stood in the file.
+    pub(super) fn write(&self, plan: &mut Plan, state: &Path, before: Option<&[u8]>) -> Result<(), PathError> {
+        let path = Self::path(state, &self.harness, &self.file);
+        plan.steps.extend(missing_above(&path).into_iter().map(|path| Step::MakeDir { path }));
+        if let Some(data) = before {
+            keep(plan, self.backup(state), data.to_vec())?;
+        }
+        keep(plan, path, serde_json::to_vec_pretty(self).unwrap_or_default())
+    }
+
+    /// Lets both go.
+    pub(super) fn remove(&self, plan: &mut Plan, state: &Path) -> Result<(), PathError> {
+        for path in [self.backup(state), Self::path(state, &self.harness, &self.file)] {
+            if let Some(was) = disk::read_if_there(&path)? {
+                plan.steps.push(Step::Remove { path, was, mode: 0o600 });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file of ours, unless it says so already.
+fn keep(plan: &mut Plan, path: PathBuf, data: Vec<u8>) -> Result<(), PathError> {
+    let was = disk::read_if_there(&path)?;
+    if was.as_ref() != Some(&data) {
+        plan.steps.push(Step::Write { path, data, mode: Some(0o600), was });
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! The gate: one tool call in, one verdict out, in the harness's language.
+//!
+//! One process start, no daemon. On the way of a call that passes nothing is written but, at the
+//! first event of a session, who asks in it. **Evidence of ownership closes, absence of it opens,
+//! neither is silent**: whatever keeps the gate from checking a call is said, and a call of a tool
+//! that surely writes is refused where the check did not come to its end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::harness::{Adapter, Answer, Event, Verdict, tool_name};
+use super::tools::{self, Intent};
+use crate::custody::asker::{self, Asker};
+use crate::custody::delegation::{self, Attempt};
+use crate::custody::{self, Surroundings, message};
+use crate::sys::env::Env;
+use crate::sys::{fault, process, shown, term, time};
+
+/// The most of a payload that is read.
+pub const MAX_PAYLOAD: u64 = 16 << 20;
+
+/// How long the gate takes at most: shorter than the timeout of any harness.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Answers one call: the payload comes on standard input.
+///
+/// Where the work takes longer than [`PATIENCE`] (a disk that hangs), `late` is called on another
+/// thread with the answer to that, and has to end the process; so `answer` does not return then.
+#[must_use]
+pub fn answer(adapter: &'static Adapter, env: &Env, late: impl FnOnce(Answer) + Send + 'static) -> Answer {
+    let kind = Arc::new(OnceLock::new());
+    let seen = Arc::clone(&kind);
+    // Without room for a thread there is no deadline; a harness has one as well.
+    process::after(PATIENCE, move || {
+        let why = format!("it took longer than {} s", PATIENCE.as_secs());
+        late((adapter.answer)(&unchecked(seen.get(), &why)));
+    });
+    // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
+    let work = AssertUnwindSafe(|| judged(adapter, env, &kind));
+    let verdict = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
+    (adapter.answer)(&verdict)
+}
+
+/// What has to be known of a call to fail in the right direction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kind {
+    /// The tool.
+    tool: String,
+    /// Whether it surely writes.
+    writes: bool,
+}
+
+impl Kind {
+    /// Tells it by the name of the tool alone.
+    fn of(tool: &str) -> Self {
+        let class = tools::read_call(tool, &Value::Null, Path::new("/"), None, tools::WRITE_WORDS).class;
+        Self { tool: tool.to_owned(), writes: class.writes() }
+    }
+}
+
+/// The verdict on a call that could not be checked to the end.
+fn unchecked(kind: Option<&Kind>, why: &str) -> Verdict {
+    match kind {
+        Some(Kind { tool, writes: true }) => Verdict::Refuse(format!(
+            "Not done: whose the path of this `{}` call is could not be checked ({why}), and what surely writes does not go on unchecked. \
+             Nothing was changed and nothing was handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
+             to run `loci connect --check`.",
+            shown::text(tool)
+        )),
+        _ => not_checked(why),
+    }
+}
+
+fn not_checked(why: &str) -> Verdict {
+    Verdict::Note(format!("loci: custody was not checked for this call: {why}"))
+}
+
+fn judged(adapter: &Adapter, env: &Env, kind: &OnceLock<Kind>) -> Verdict {
+    let (payload, more) = match term::stdin(MAX_PAYLOAD) {
+        Ok(read) => read,
+        Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
+    };
+    if more {
+        return unchecked(tool_name(&payload).as_deref().map(Kind::of).as_ref(), "the payload is larger than 16 MiB");
+    }
+    let event = match (adapter.read)(&payload) {
+        Ok(event) => event,
+        Err(error) => return not_checked(&format!("the payload {error}")),
+    };
+    kind.get_or_init(|| Kind::of(&event.tool));
+    fault::point("gate");
+    rule(adapter, env, &event)
+}
+
+fn rule(adapter: &Adapter, env: &Env, event: &Event) -> Verdict {
+    let home = env.user_home();
+    let cwd = event.cwd.clone().unwrap_or_default();
+    let Intent { acts, change, class } = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), tools::WRITE_WORDS);
+    if acts.iter().any(|act| act.path.is_relative()) {
+        return not_checked("the payload names no working directory, and the call a path that is relative to it");
+    }
+    if acts.is_empty() && class.writes() {
+        return not_checked("it writes, and names no path that can be read");
+    }
+    let surroundings = surroundings(env);
+    let mut notes = Vec::new();
+    let asker = asker(env, event, &surroundings, &mut notes);
+    let ruling = custody::rule(&acts, &asker, &surroundings);
+    if ruling.verdict == custody::Verdict::Refuse {
+        let attempt = Attempt {
+            asker: &asker,
+            harness: adapter.name,
+            session: event.session.as_deref(),
+            tool: &event.tool,
+            change,
+            ruling: &ruling,
+            reads: Vec::new(),
+            at: time::now(),
+        };
+        let deliveries = delegation::deliver(&attempt, &surroundings);
+        return Verdict::Refuse(message::message(&ruling, &deliveries));
+    }
+    notes.extend(ruling.notes);
+    if notes.is_empty() { Verdict::Pass } else { Verdict::Note(format!("loci: {}", notes.join("; "))) }
+}
+
+/// Who asks in this session: fixed at its first event.
+fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<String>) -> Asker {
+    let session = event.session.as_deref().filter(|_| env.state().is_some());
+    if env.state().is_none() {
+        notes.push("who asks can't be kept for this session, since neither HOME nor LOCI_HOME is set".to_owned());
+    }
+    // Where the payload does not say where the agent stands, it stands in nobody's place.
+    let cwd = event.cwd.as_deref().unwrap_or(Path::new("/"));
+    match asker::of_session(&surroundings.state, session, env, cwd, time::now()) {
+        Ok((asker, note)) => {
+            notes.extend(note.map(|note| note.0));
+            asker
+        }
+        Err(error) => {
+            notes.push(format!("you are taken for nobody: failed to {error}"));
+            Asker::default()
+        }
+    }
+}
+
+/// Where things are on this machine. Without a home there is no registry and no state: a directory
+/// that is never there stands for it.
+fn surroundings(env: &Env) -> Surroundings {
+    let nowhere = || PathBuf::from("/nonexistent");
+    let home = env.home().unwrap_or_else(nowhere);
+    Surroundings {
+        user_home: env.user_home().unwrap_or_else(|| home.clone()),
+        state: env.state().unwrap_or_else(|| nowhere().join("loci")),
+        home,
+        wall: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_did_not_end_closes_for_what_surely_writes_and_is_said_for_the_rest() {
+        for tool in ["Write", "Edit", "NotebookEdit", "apply_patch", "write_file", "replace", "write", "edit", "mcp__fs__write_file"] {
+            let Verdict::Refuse(text) = unchecked(Some(&Kind::of(tool)), "why") else { panic!("{tool} went on") };
+            assert!(text.contains("why") && text.contains(tool));
+        }
+        for tool in ["Bash", "run_shell_command", "Read", "read_file", "SomethingElse"] {
+            assert!(matches!(unchecked(Some(&Kind::of(tool)), "why"), Verdict::Note(_)), "{tool}");
+        }
+        assert!(matches!(unchecked(None, "why"), Verdict::Note(_)));
+    }
+}

@@ -1,0 +1,39 @@
+//! Codex: `PreToolUse`. A patch comes as text in `command`; the working directory that a shell call
+//! names is already in `cwd`. It reads standard error where the exit code is 2, and takes a denial
+//! on standard output for a pass where the exit code is 1: both are said, with 2.
+
+use serde_json::{Value, json};
+
+use super::{Adapter, Call, Event, Relay, Unreadable, Wiring, flat, universal};
+
+pub(super) const ADAPTER: Adapter = Adapter {
+    name: "codex",
+    title: "Codex",
+    read,
+    answer: universal,
+    wiring: Wiring {
+        folder: ".codex",
+        moved_by: ("CODEX_HOME", ""),
+        file: "hooks.json",
+        shared: ".codex/hooks.json",
+        local: None,
+        relay: Relay::Groups { event: "PreToolUse", groups, off: None },
+        needs: &[
+            "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them). Until then it leaves the gate out without a word.",
+            "Codex reads its hooks when it starts: start running sessions again.",
+        ],
+        needs_shared: &["Hooks of a project run only in a project that you have trusted in Codex."],
+    },
+};
+
+/// Seconds; the gate answers in two.
+const TIMEOUT: u64 = 10;
+
+/// One group without a matcher: every tool.
+fn groups(call: &Call) -> Vec<Value> {
+    vec![json!({ "hooks": [{ "type": "command", "command": call.command(), "timeout": TIMEOUT }] })]
+}
+
+fn read(payload: &[u8]) -> Result<Event, Unreadable> {
+    flat(payload, &["PreToolUse"])
+}

@@ -1,0 +1,165 @@
+//! One call of each tool of each harness, and what nobody should send.
+
+use super::*;
+use serde_json::json;
+
+fn read(name: &str, input: Value) -> Intent {
+    read_call(name, &input, Path::new("/w"), Some(Path::new("/home/u")), WRITE_WORDS)
+}
+
+/// Kinds and paths of the acts.
+fn acts(name: &str, input: Value) -> Vec<(ActKind, String)> {
+    read(name, input).acts.into_iter().map(|act| (act.kind, act.path.to_str().unwrap().to_owned())).collect()
+}
+
+fn one(kind: ActKind, path: &str) -> Vec<(ActKind, String)> {
+    vec![(kind, path.to_owned())]
+}
+
+/// One call of each write tool of each harness, as recorded: name, input, path.
+#[test]
+fn write_tools_of_every_harness() {
+    for (name, input, path) in [
+        ("Write", json!({ "file_path": "/p/a", "content": "x" }), "/p/a"),
+        ("Edit", json!({ "file_path": "/p/a", "old_string": "x", "new_string": "/etc/passwd" }), "/p/a"),
+        ("NotebookEdit", json!({ "notebook_path": "/p/n.ipynb", "cell_id": "c", "new_source": "../x" }), "/p/n.ipynb"),
+        ("write_file", json!({ "file_path": "rel/a", "content": "x" }), "/w/rel/a"),
+        ("replace", json!({ "file_path": "/p/a", "instruction": "see /etc/x", "old_string": "a", "new_string": "b" }), "/p/a"),
+        ("notebook_edit", json!({ "notebook_path": "/p/n.ipynb" }), "/p/n.ipynb"),
+        ("create", json!({ "path": "/p/a", "file_text": "x" }), "/p/a"),
+        ("edit", json!({ "path": "/p/a", "old_str": "x", "new_str": "y" }), "/p/a"),
+        ("edit", json!({ "filePath": "b", "oldString": "x", "newString": "y" }), "/w/b"),
+        ("write", json!({ "filePath": "~/b", "content": "x" }), "/home/u/b"),
+        ("edit", json!({ "path": "b", "edits": [{ "oldText": "x", "newText": "y" }] }), "/w/b"),
+        ("patch", json!({ "mode": "replace", "path": "b", "old_string": "x", "new_string": "y" }), "/w/b"),
+        ("editor", json!({ "path": "/p/a", "new_text": "x" }), "/p/a"),
+        ("str_replace_based_edit_tool", json!({ "command": "str_replace", "path": "/p/a", "old_str": "x" }), "/p/a"),
+        ("mcp__files__write_file", json!({ "path": "file:///p/a%20b", "content": "x" }), "/p/a b"),
+    ] {
+        let intent = read(name, input.clone());
+        assert_eq!(acts(name, input), one(ActKind::Write, path), "{name}");
+        assert!(intent.class.writes() && intent.acts[0].follow, "{name}");
+    }
+}
+
+#[test]
+fn reading_tools_only_read() {
+    for (name, input) in [
+        ("Read", json!({ "file_path": "/p/a" })),
+        ("read_file", json!({ "absolute_path": "/p/a" })),
+        ("read_files", json!({ "files": [{ "path": "/p/a" }] })),
+        ("Glob", json!({ "path": "/p", "pattern": "**" })),
+        ("str_replace_based_edit_tool", json!({ "command": "view", "path": "/p/a" })),
+        ("view_image", json!({ "path": "/p/a" })),
+    ] {
+        assert!(acts(name, input).iter().all(|(kind, _)| *kind == ActKind::Read), "{name}");
+    }
+    for name in ["TodoWrite", "todowrite", "Task", "spawn_agent", "WebFetch", "Something"] {
+        let intent = read(name, json!({ "path": "/p/a", "todos": ["edit /p/a"], "url": "https://x/y" }));
+        assert_eq!((intent.acts.len(), intent.class), (0, Class::Unknown), "{name}");
+    }
+}
+
+#[test]
+fn patches() {
+    let text = "*** Begin Patch\n*** Add File: a\n+x\n*** Update File: b\n*** Move to: c\n@@\n+x\n*** Delete File: d\n*** End Patch";
+    let wanted: Vec<(ActKind, String)> =
+        [(ActKind::Create, "/w/a"), (ActKind::Rename, "/w/b"), (ActKind::Write, "/w/c"), (ActKind::Remove, "/w/d")]
+            .map(|(kind, path)| (kind, path.to_owned()))
+            .to_vec();
+    for input in [
+        json!({ "input": text }),
+        json!({ "command": text }),
+        json!({ "patchText": text }),
+        json!(text),
+        json!({ "command": ["apply_patch", text] }),
+    ] {
+        assert_eq!(acts("apply_patch", input.clone()), wanted, "{input}");
+    }
+    assert_eq!(acts("shell", json!({ "command": ["apply_patch", text] })), wanted);
+    assert_eq!(acts("patch", json!({ "mode": "patch", "patch": text })), wanted);
+    assert_eq!(
+        acts("apply_patch", json!({ "patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "workdir": "sub" })),
+        one(ActKind::Write, "/w/sub/x")
+    );
+    // A command that begins with it is applied by the harness itself.
+    let heredoc = acts("Bash", json!({ "command": format!("apply_patch <<'EOF'\n{text}\nEOF") }));
+    assert_eq!(heredoc[..4], wanted[..]);
+    assert_eq!(acts("apply_patch", json!({ "input": "nothing" })), one(ActKind::Run, "/w"));
+}
+
+#[test]
+fn shells_cannot_be_known_here() {
+    for (name, input, text, cwd) in [
+        ("Bash", json!({ "command": "rm x" }), "rm x", "/w"),
+        ("run_shell_command", json!({ "command": "rm x", "dir_path": "sub" }), "rm x", "/w/sub"),
+        ("run_commands", json!({ "commands": ["a", "b"] }), "a\nb", "/w"),
+        ("run_commands", json!({ "commands": "[\"a\",\"b\"]" }), "a\nb", "/w"),
+        ("shell", json!({ "command": ["bash", "-lc", "rm x"], "workdir": "/o" }), "rm x", "/o"),
+        ("shell", json!({ "command": ["rm", "x"] }), "rm x", "/w"),
+        ("execute_code", json!({ "code": "open('x','w')" }), "open('x','w')", "/w"),
+        ("exec_command", json!({ "cmd": "ls" }), "ls", "/w"),
+    ] {
+        let intent = read(name, input);
+        assert_eq!(intent.acts, [act(ActKind::Run, cwd.into())], "{name}");
+        assert_eq!(intent.change, Change::Command(text.to_owned()));
+        assert!(matches!(intent.class, Class::Shell(_)) && !intent.class.writes());
+    }
+}
+
+#[test]
+fn tools_nobody_knows_are_looked_at_when_their_name_says_write() {
+    use ActKind::{Remove, Rename, Write};
+    assert_eq!(acts("mcp__x__deleteThing", json!({ "path": "a" })), one(Remove, "/w/a"));
+    assert_eq!(
+        acts("mcp__fs__move_it", json!({ "source": "a/b", "destination": "c/d" })),
+        [(Rename, "/w/a/b".to_owned()), (Rename, "/w/c/d".to_owned())]
+    );
+    assert_eq!(acts("mcp__fs__copy_it", json!({ "source": "a/b", "destination": "c/d" })), one(Write, "/w/c/d"));
+    assert_eq!(
+        acts("save_diagram", json!({ "where": { "out": ["x/y.svg"] }, "title": "a b/c", "url": "https://e/x" })),
+        one(Write, "/w/x/y.svg")
+    );
+    assert_eq!(acts("saveable", json!({ "path": "a" })), []);
+    assert_eq!(acts("describe", json!({ "path": "a" })), []);
+    let words = ["scribble"];
+    assert_eq!(read_call("mcp__x__scribble", &json!({ "path": "a" }), Path::new("/w"), None, &words).acts.len(), 1);
+}
+
+#[test]
+fn changes_are_captured() {
+    let path = PathBuf::from("/w/a");
+    let change = |input: Value| read("edit", input).change;
+    let edits = |all| Change::Edits { path: path.clone(), edits: vec![("x".to_owned(), "y".to_owned(), all)] };
+    assert_eq!(change(json!({ "path": "a", "old_string": "x", "new_string": "y" })), edits(false));
+    assert_eq!(change(json!({ "path": "a", "edits": [{ "oldText": "x", "newText": "y", "replaceAll": true }] })), edits(true));
+    assert_eq!(change(json!({ "path": "a", "content": "x" })), Change::Content { path, bytes: b"x".to_vec() });
+    assert!(matches!(change(json!({ "path": "a", "insert_line": 3, "new_str": "y" })), Change::Input(_)));
+}
+
+#[test]
+fn arguments_without_end_are_bounded() {
+    let mut deep = json!({ "path": "/p/a" });
+    for _ in 0..64 {
+        deep = json!({ "x": deep });
+    }
+    assert_eq!(acts("write", deep), []);
+    let many: Vec<Value> = (0..10_000).map(|at| json!({ "path": format!("/p/{at}") })).collect();
+    assert_eq!(acts("write", json!({ "files": many })).len(), MAX_ACTS);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// Whatever a harness or a model sends: no panic, absolute paths, bounded.
+    #[test]
+    fn any_call(name in "[A-Za-z_.:/-]{0,20}", key in "(path|file_path|command|commands|input|patch|edits|content|workdir|x)", texts in proptest::collection::vec(proptest::prelude::any::<String>(), 0..4)) {
+        for input in [json!(texts), json!({ &key: texts }), json!({ &key: texts.first(), "path": texts.last() }), json!({ &key: { "path": texts } })] {
+            for name in [name.as_str(), "write", "edit", "apply_patch", "shell", "mcp__x__save"] {
+                let intent = read(name, input.clone());
+                proptest::prop_assert!(intent.acts.len() <= 2 * MAX_ACTS + 1);
+                proptest::prop_assert!(intent.acts.iter().all(|act| act.path.is_absolute()));
+            }
+        }
+    }
+}

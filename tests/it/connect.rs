@@ -1,0 +1,452 @@
+//! Connecting: what is put into a harness's settings, and that every byte comes back.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+const CLAUDE: &str = "home/.claude/settings.json";
+
+/// Each harness, and its settings file.
+const ALL: [(&str, &str); 4] = [
+    ("claude", CLAUDE),
+    ("codex", "home/.codex/hooks.json"),
+    ("gemini", "home/.gemini/settings.json"),
+    ("pi", "home/.pi/agent/extensions/loci.ts"),
+];
+
+fn world() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.dir("repo");
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, words: &str) -> Run {
+    sandbox.loci("repo", words.split(' '))
+}
+
+/// The settings without white space: an empty list may come back as `[]` from `[ ]`.
+fn solid(text: &str) -> String {
+    text.replace(char::is_whitespace, "")
+}
+
+#[test]
+fn what_is_there_keeps_every_byte_and_comes_back() {
+    for text in [
+        "{}",
+        "{}\n",
+        "{ }\n",
+        "",
+        "\n",
+        "// nothing yet\n",
+        "{\"model\":\"x\"}",
+        "{\n  \"model\": \"x\",\n  \"permissions\": {\"deny\": []}\n}\n",
+        "{\n\t\"model\": \"x\"\n}\n",
+        "{\r\n  \"model\": \"x\"\r\n}\r\n",
+        "\u{feff}{\n  \"model\": \"x\"\n}\n",
+        "{\n  // why\n  \"model\": \"x\", /* inline */\n}\n// end",
+        "{\"hooks\":{}}",
+        "{\"hooks\":{\"PreToolUse\":[]}}",
+        "{\"hooks\":{\"PreToolUse\":[ ]}}",
+        "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}, // mine\n    ],\n    \"Stop\": [],\n  },\n}\n",
+        "{\"unknown\": {\"deep\": [1, 2.50, \"\\u00e9\"]}, \"hooks\": {\"Other\": [{}]}}",
+        "{\"model\":\"first\",\"model\":\"second\"}",
+        "{\"hooks\":{\"PreToolUse\":[1]},\"hooks\":{\"PreToolUse\":[2]}}",
+    ] {
+        let sandbox = world();
+        sandbox.file(CLAUDE, text);
+        run(&sandbox, "connect claude").exits(0);
+        let there = sandbox.read(CLAUDE);
+        // Nothing but insertions: what stood there stands there in the same order.
+        let mut rest = there.chars();
+        assert!(text.chars().all(|c| rest.any(|other| other == c)), "{text:?} is not in {there}");
+        assert_eq!(there.matches("gate --for claude").count(), 2, "{there}");
+        assert_eq!(there.matches("\"onFailure\": \"block\"").count(), 1);
+        // Again: nothing to do.
+        let again = run(&sandbox, "connect claude").exits(0);
+        assert!(again.stdout.contains("already"), "{}", again.stdout);
+        assert_eq!(sandbox.read(CLAUDE), there);
+        run(&sandbox, "disconnect claude").exits(0);
+        assert_eq!(sandbox.read(CLAUDE), text, "{there}");
+        assert!(run(&sandbox, "disconnect claude").exits(0).stdout.contains("already"));
+        assert!(!sandbox.path("home/.loci/bin").exists());
+    }
+}
+
+#[test]
+fn what_was_not_there_is_not_there_afterwards() {
+    for (harness, file) in ALL {
+        let sandbox = world();
+        let before = sandbox.snapshot("home");
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let mode = fs::metadata(sandbox.path(file)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{file}");
+        assert!(fs::read_link(sandbox.path("home/.loci/bin/loci")).unwrap().is_absolute());
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        let mut after = sandbox.snapshot("home");
+        after.remove(&PathBuf::from(".loci"));
+        assert_eq!(after, before, "{harness}");
+    }
+}
+
+#[test]
+fn changes_of_others_in_between_are_kept() {
+    let sandbox = world();
+    sandbox.file(CLAUDE, "{\n  \"model\": \"x\"\n}\n");
+    run(&sandbox, "connect claude").exits(0);
+    // The harness writes its file anew, as it does: other spacing, one key more, a hook of the user more.
+    let mut now: Value = serde_json::from_str(&sandbox.read(CLAUDE)).unwrap();
+    now["theme"] = json!("dark");
+    now["hooks"]["PreToolUse"].as_array_mut().unwrap().insert(1, json!({ "hooks": [{ "type": "command", "command": "mine" }] }));
+    now["hooks"]["PreToolUse"][0]["hooks"].as_array_mut().unwrap().push(json!({ "type": "command", "command": "beside" }));
+    sandbox.file(CLAUDE, serde_json::to_string(&now).unwrap());
+    run(&sandbox, "disconnect claude").exits(0);
+    let left: Value = serde_json::from_str(&sandbox.read(CLAUDE)).unwrap();
+    assert_eq!(left["theme"], "dark");
+    let commands: Vec<&Value> = left["hooks"]["PreToolUse"].as_array().unwrap().iter().map(|group| &group["hooks"][0]["command"]).collect();
+    assert_eq!(commands, [&json!("beside"), &json!("mine")]);
+    assert!(!sandbox.read(CLAUDE).contains("loci"));
+}
+
+#[test]
+fn without_what_was_kept_the_relays_alone_go() {
+    let sandbox = world();
+    let text = "{\n  \"model\": \"x\", // fast\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n";
+    sandbox.file(CLAUDE, text);
+    run(&sandbox, "connect claude").exits(0);
+    fs::remove_dir_all(sandbox.path("state")).unwrap();
+    run(&sandbox, "disconnect claude").exits(0);
+    assert_eq!(sandbox.read(CLAUDE), text);
+}
+
+#[test]
+fn an_older_relay_is_replaced() {
+    let sandbox = world();
+    sandbox.file(
+        CLAUDE,
+        r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"/old/.loci/bin/loci gate --for claude"}]},{"x":1}]}}"#,
+    );
+    assert_eq!(run(&sandbox, "connect claude --check --json").exits(1).json()["harnesses"][0]["standing"], "differs");
+    run(&sandbox, "connect claude").exits(0);
+    let now = sandbox.read(CLAUDE);
+    assert!(!now.contains("/old/") && now.contains("{\"x\":1}") && now.matches("gate --for claude").count() == 2, "{now}");
+    run(&sandbox, "disconnect claude").exits(0);
+    assert_eq!(sandbox.read(CLAUDE), r#"{"hooks":{"PreToolUse":[{"x":1}]}}"#);
+}
+
+#[test]
+fn what_can_not_be_worked_on_is_named_and_not_touched() {
+    for (text, line, why) in [
+        (&b"{\n  \"model\": ,\n}"[..], 2, "not valid JSON"),
+        (b"[]", 1, "not a JSON object"),
+        (b"{\n\"hooks\":\n 7}", 2, "`hooks` is not an object"),
+        (b"{\"hooks\":{\n\n\"PreToolUse\":{}}}", 3, "is not a list"),
+        (b"{\n\"a\": \"\xff\"}", 2, "not UTF-8"),
+        (b"{'a':1}", 1, "not valid JSON"),
+    ] {
+        let sandbox = world();
+        sandbox.file(CLAUDE, text);
+        for verb in ["connect claude", "connect claude --dry-run", "disconnect claude", "connect claude --check"] {
+            let run = run(&sandbox, verb).exits(2);
+            assert!(run.stderr.contains(&format!("settings.json:{line}")) && run.stderr.contains(why), "{verb}: {}", run.stderr);
+            assert!(run.stderr.contains("hint: "));
+        }
+        assert_eq!(fs::read(sandbox.path(CLAUDE)).unwrap(), text);
+        assert!(!sandbox.path("home/.loci").exists() && !sandbox.path("state").exists());
+    }
+}
+
+#[test]
+fn links_are_followed_and_read_only_files_are_left_alone() {
+    let sandbox = world();
+    sandbox.file("dots/claude.json", "{}\n").link(CLAUDE, "../../dots/claude.json");
+    run(&sandbox, "connect claude").exits(0);
+    assert!(fs::symlink_metadata(sandbox.path(CLAUDE)).unwrap().is_symlink());
+    assert!(sandbox.read("dots/claude.json").contains("gate --for claude"));
+    run(&sandbox, "disconnect claude").exits(0);
+    assert_eq!(sandbox.read("dots/claude.json"), "{}\n");
+
+    fs::set_permissions(sandbox.path("dots/claude.json"), fs::Permissions::from_mode(0o444)).unwrap();
+    let refused = run(&sandbox, "connect claude").exits(2);
+    assert!(refused.stderr.contains("read-only") && refused.stderr.contains("hint: chmod"), "{}", refused.stderr);
+    assert_eq!(sandbox.read("dots/claude.json"), "{}\n");
+
+    fs::remove_file(sandbox.path("dots/claude.json")).unwrap();
+    assert!(run(&sandbox, "connect claude").exits(2).stderr.contains("leads to no file"));
+    fs::remove_file(sandbox.path(CLAUDE)).unwrap();
+    sandbox.dir(CLAUDE);
+    assert!(run(&sandbox, "connect claude").exits(2).stderr.contains("not a file"));
+}
+
+#[test]
+fn the_mode_of_a_file_is_kept() {
+    let sandbox = world();
+    sandbox.file(CLAUDE, "{}");
+    for mode in [0o600, 0o640, 0o755] {
+        fs::set_permissions(sandbox.path(CLAUDE), fs::Permissions::from_mode(mode)).unwrap();
+        for verb in ["connect claude", "disconnect claude"] {
+            run(&sandbox, verb).exits(0);
+            assert_eq!(fs::metadata(sandbox.path(CLAUDE)).unwrap().permissions().mode() & 0o777, mode);
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_is_readable_for_nobody_else() {
+    let sandbox = world();
+    sandbox.file(CLAUDE, "{\"env\":{\"KEY\":\"secret\"}}");
+    run(&sandbox, "connect claude").exits(0);
+    let kept: Vec<_> = fs::read_dir(sandbox.path("state/loci/connect")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 2);
+    for path in &kept {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{path:?}");
+    }
+    assert!(kept.iter().any(|path| fs::read_to_string(path).unwrap().contains("secret")));
+}
+
+#[test]
+fn the_folder_of_a_harness_may_be_elsewhere() {
+    for (variable, value, harness, file) in [
+        ("CLAUDE_CONFIG_DIR", "elsewhere", "claude", "elsewhere/settings.json"),
+        ("CODEX_HOME", "elsewhere", "codex", "elsewhere/hooks.json"),
+        ("GEMINI_CLI_HOME", "elsewhere", "gemini", "elsewhere/.gemini/settings.json"),
+        ("PI_CODING_AGENT_DIR", "elsewhere", "pi", "elsewhere/extensions/loci.ts"),
+    ] {
+        let sandbox = world();
+        let mut command = sandbox.command("repo");
+        command.args(["connect", harness]).env(variable, sandbox.path(value));
+        Run::of(&mut command, None).exits(0);
+        assert!(sandbox.read(file).contains("loci"), "{file}");
+    }
+}
+
+#[test]
+fn a_dry_run_tells_and_touches_nothing() {
+    let sandbox = world();
+    sandbox.file(CLAUDE, "{\n  \"model\": \"\u{1b}[2J\"\n}\n");
+    let before = (sandbox.snapshot("home"), sandbox.path("state").exists());
+    let run = run(&sandbox, "connect claude --dry-run").exits(0);
+    assert!(run.stdout.contains("link ") && run.stdout.contains("+  \"hooks\": {") && run.stdout.contains("change "), "{}", run.stdout);
+    assert!(!run.stdout.contains('\u{1b}'));
+    assert_eq!((sandbox.snapshot("home"), sandbox.path("state").exists()), before);
+    let object = sandbox.loci("repo", ["connect", "claude", "--dry-run", "--json"]).exits(0).json();
+    assert_eq!((object["schema"].as_i64(), object["done"].as_bool()), (Some(1), Some(false)));
+    assert!(object["plan"].as_array().unwrap().len() >= 3 && object["diff"].as_str().unwrap().contains("gate --for claude"));
+}
+
+#[test]
+fn an_agent_files_a_request() {
+    let sandbox = world();
+    sandbox.file(CLAUDE, "{}").dir("home/.loci");
+    for (verb, marks) in [("connect", ("CLAUDECODE", "1")), ("disconnect", ("LOCI_ANCESTORS", "bash:codex"))] {
+        if verb == "disconnect" {
+            run(&sandbox, "connect claude").exits(0);
+        }
+        let before = sandbox.read(CLAUDE);
+        let mut command = sandbox.command("repo");
+        command.args([verb, "claude"]).env(marks.0, marks.1);
+        let run = Run::of(&mut command, None).exits(1);
+        assert!(run.stderr.contains("only a person") && !run.stdout.trim().is_empty(), "{run:?}");
+        assert_eq!(sandbox.read(CLAUDE), before);
+    }
+}
+
+#[test]
+fn a_project_has_a_file_of_ones_own_and_a_shared_one() {
+    let sandbox = world();
+    run(&sandbox, "connect claude --project .").exits(0);
+    run(&sandbox, "connect claude --shared .").exits(0);
+    let (own, shared) = (sandbox.read("repo/.claude/settings.local.json"), sandbox.read("repo/.claude/settings.json"));
+    let home = sandbox.path("home").display().to_string();
+    assert!(own.contains(&home) && !shared.contains(&home) && shared.contains("exit 0"), "{own}\n{shared}");
+    // Where loci is not installed the shared one lets the call through; where it is, it asks.
+    let command =
+        serde_json::from_str::<Value>(&shared).unwrap()["hooks"]["PreToolUse"][0]["hooks"][0]["command"].as_str().unwrap().to_owned();
+    let asked = |home: PathBuf| {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &command]).env_clear().env("HOME", home).env("PATH", "/usr/bin:/bin");
+        Run::of(&mut shell, Some(b"{}")).exits(0)
+    };
+    assert_eq!(asked(sandbox.path("repo")).stderr, "");
+    assert!(asked(sandbox.path("home")).stderr.contains("not checked"));
+    run(&sandbox, "disconnect claude --shared .").exits(0);
+    run(&sandbox, "disconnect claude --project .").exits(0);
+    assert!(!sandbox.path("repo/.claude").exists());
+    for harness in ["codex", "gemini", "pi"] {
+        assert!(run(&sandbox, &format!("connect {harness} --project .")).exits(2).stderr.contains("--shared"));
+        run(&sandbox, &format!("connect {harness} --shared .")).exits(0);
+        run(&sandbox, &format!("disconnect {harness} --shared .")).exits(0);
+    }
+    assert!(run(&sandbox, "connect claude --shared nowhere").exits(2).stderr.contains("not a directory"));
+}
+
+#[test]
+fn the_link_stays_while_anything_calls_it_and_is_set_right() {
+    let sandbox = world();
+    let link = sandbox.path("home/.loci/bin/loci");
+    run(&sandbox, "connect claude").exits(0);
+    run(&sandbox, "connect gemini").exits(0);
+    run(&sandbox, "disconnect claude").exits(0);
+    assert!(link.exists());
+    // An upgrade took the old program away: the next start of any verb sets it right.
+    let program = fs::read_link(&link).unwrap();
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("/gone/loci", &link).unwrap();
+    assert_eq!(run(&sandbox, "connect gemini --check --json").exits(0).json()["harnesses"][0]["standing"], "connected");
+    assert_eq!(fs::read_link(&link).unwrap(), program);
+    // One that leads to another program is a choice, until somebody connects anew.
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink("/bin/true", &link).unwrap();
+    assert_eq!(run(&sandbox, "connect gemini --check --json").exits(1).json()["harnesses"][0]["standing"], "silent");
+    run(&sandbox, "connect gemini").exits(0);
+    assert_eq!(fs::read_link(&link).unwrap(), program);
+    run(&sandbox, "disconnect gemini").exits(0);
+    assert!(fs::symlink_metadata(&link).is_err());
+}
+
+#[test]
+fn a_check_says_how_it_stands_and_changes_nothing() {
+    let sandbox = world();
+    let standing = |harness: &str, code: i32| {
+        let object = run(&sandbox, &format!("connect {harness} --check --json")).exits(code).json();
+        let row = &object["harnesses"][0];
+        assert_eq!(row["harness"], harness);
+        (row["standing"].as_str().unwrap().to_owned(), row["why"].as_str().unwrap_or_default().to_owned())
+    };
+    for (harness, file) in ALL {
+        assert_eq!(standing(harness, 1).0, "not-connected");
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        assert!(sandbox.path(file).exists());
+    }
+    let before = (sandbox.snapshot("home"), sandbox.snapshot("state"));
+    for harness in ["claude", "gemini", "pi"] {
+        assert_eq!(standing(harness, 0).0, "connected");
+    }
+    let (word, why) = standing("codex", 1);
+    assert!(word == "silent" && why.contains("trust"), "{word}: {why}");
+    assert_eq!((sandbox.snapshot("home"), sandbox.snapshot("state")), before);
+    assert!(run(&sandbox, "connect --check").exits(1).stdout.contains("codex"));
+
+    // Switched off: by the user's settings, or by the project's.
+    sandbox.file("repo/.claude/settings.local.json", "{\"disableAllHooks\": true}");
+    let (word, why) = standing("claude", 1);
+    assert!(word == "tampered" && why.contains("settings.local.json"), "{word}: {why}");
+    sandbox.file("repo/.gemini/settings.json", "{\"hooksConfig\": {\"enabled\": false}}");
+    assert_eq!(standing("gemini", 1).0, "tampered");
+
+    // The gate is gone.
+    fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
+    let (word, why) = standing("pi", 1);
+    assert!(word == "silent" && why.contains("127"), "{word}: {why}");
+}
+
+#[test]
+fn codex_is_connected_when_its_user_has_said_so() {
+    let sandbox = world();
+    run(&sandbox, "connect codex").exits(0);
+    let file = sandbox.path("home/.codex/hooks.json");
+    let hooks: Value = serde_json::from_str(&sandbox.read("home/.codex/hooks.json")).unwrap();
+    let command = &hooks["hooks"]["PreToolUse"][0]["hooks"][0]["command"];
+    let described =
+        format!(r#"{{"event_name":"pre_tool_use","hooks":[{{"async":false,"command":{command},"timeout":10,"type":"command"}}]}}"#);
+    let hash = loci::text::digest::sha256(described.as_bytes());
+    let trust = |hash: &str| format!("[hooks.state.\"{}:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:{hash}\"\n", file.display());
+    sandbox.file("home/.codex/config.toml", trust(&"0".repeat(64)));
+    assert_eq!(run(&sandbox, "connect codex --check --json").exits(1).json()["harnesses"][0]["standing"], "silent");
+    sandbox.file("home/.codex/config.toml", trust(&hash));
+    assert_eq!(run(&sandbox, "connect codex --check --json").exits(0).json()["harnesses"][0]["standing"], "connected");
+}
+
+#[test]
+fn something_else_in_the_place_of_the_shim_is_left_alone() {
+    let sandbox = world();
+    sandbox.file("home/.pi/agent/extensions/loci.ts", "export default function () {}\n");
+    assert!(run(&sandbox, "connect pi").exits(2).stderr.contains("not ours"));
+    run(&sandbox, "disconnect pi").exits(0);
+    assert_eq!(sandbox.read("home/.pi/agent/extensions/loci.ts"), "export default function () {}\n");
+}
+
+#[test]
+fn wherever_it_fails_or_is_killed_the_settings_are_whole_and_once_more_does_it() {
+    let text = "{\n  \"model\": \"x\" // fast\n}\n";
+    for (verb, back) in [("connect", "disconnect"), ("disconnect", "connect")] {
+        for fault in ["fail:N:28", "kill:N"] {
+            let mut done = false;
+            for n in 1..200 {
+                let sandbox = world();
+                sandbox.file(CLAUDE, text);
+                if verb == "disconnect" {
+                    run(&sandbox, "connect claude").exits(0);
+                }
+                let before = sandbox.read(CLAUDE);
+                let home = sandbox.snapshot("home");
+                let mut command = sandbox.command("repo");
+                command.args([verb, "claude"]).env("LOCI_FAULT", fault.replace('N', &n.to_string()));
+                let run_out = Run::of(&mut command, None);
+                let now = sandbox.read(CLAUDE);
+                if run_out.code == Some(0) {
+                    done = true;
+                    break;
+                }
+                if run_out.code == Some(2) && verb == "connect" {
+                    assert!(sandbox.snapshot("home") == home, "{verb} {fault} {n}: {run_out:?}");
+                }
+                // The old one or the new one, never half of either.
+                let relays = now.matches("gate --for claude").count();
+                assert!(now == before || relays == if verb == "connect" { 2 } else { 0 }, "{verb} {fault} {n}: {now}");
+                run(&sandbox, &format!("{verb} claude")).exits(0);
+                let relays = sandbox.read(CLAUDE).matches("gate --for claude").count();
+                assert_eq!(relays, if verb == "connect" { 2 } else { 0 }, "{verb} {fault} {n}");
+                run(&sandbox, &format!("{back} claude")).exits(0);
+                run(&sandbox, "disconnect claude").exits(0);
+                assert_eq!(sandbox.read(CLAUDE), text, "{verb} {fault} {n}");
+            }
+            assert!(done, "{verb} {fault}: more than 200 steps");
+        }
+    }
+}
+
+/// Settings as they may be: keys in any order, hooks of others, comments, any spacing.
+fn settings() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("\"model\": \"x\"".to_owned()),
+        Just("\"env\": {\"A\": \"}\"}".to_owned()),
+        Just("\"list\": [1, // one\n 2,]".to_owned()),
+        Just("\"hooks\": {\"PreToolUse\": [{\"matcher\": \"*\", \"hooks\": []}], \"Stop\": [ ]}".to_owned()),
+        Just("\"hooks\": {\"PreToolUse\": [ /* none */ ]}".to_owned()),
+        Just("\"hooks\": { }".to_owned()),
+    ];
+    let gap = prop_oneof![Just(""), Just(" "), Just("\n"), Just("\r\n\t"), Just(" // c\n"), Just("/* c */")];
+    (proptest::collection::vec((gap.clone(), piece), 0..4), gap, any::<bool>()).prop_map(|(pieces, end, comma)| {
+        let body: Vec<String> = pieces.iter().map(|(gap, piece)| format!("{gap}{piece}")).collect();
+        let comma = if comma && !body.is_empty() { "," } else { "" };
+        format!("{{{}{comma}{end}}}", body.join(","))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #[test]
+    fn connect_and_disconnect_are_the_identity(text in settings(), lost in any::<bool>()) {
+        let sandbox = world();
+        sandbox.file(CLAUDE, &text);
+        run(&sandbox, "connect claude").exits(0);
+        prop_assert_eq!(sandbox.read(CLAUDE).matches("gate --for claude").count(), 2);
+        if lost {
+            fs::remove_dir_all(sandbox.path("state")).unwrap();
+        }
+        run(&sandbox, "disconnect claude").exits(0);
+        let back = sandbox.read(CLAUDE);
+        if lost {
+            // Without the receipt nobody knows that a list was there and empty: it says nothing.
+            let empty = |text: &str| solid(text).replace("\"PreToolUse\":[]", "").replace("\"hooks\":{}", "");
+            prop_assert!(empty(&back).len() <= empty(&text).len() && !back.contains("gate"), "{} → {}", text, back);
+        } else {
+            prop_assert_eq!(back, text);
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Every operation on the disk fails once, and the program is killed after every one: nothing is
+//! lost, and one more run ends where an undisturbed one does.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{agent, attempt};
+use crate::cases::filetool::fixture;
+use crate::sandbox::{Run, Sandbox};
+
+/// A tree with what differs from run to run (times, ids, places) made equal.
+type Tree = BTreeMap<String, String>;
+
+/// Replaces runs of digits, and keys, by `#`.
+fn same(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let hex = rest.bytes().take_while(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)).count();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let skip = if hex >= 16 { hex } else { digits };
+        if skip > 0 {
+            out.push('#');
+            rest = &rest[skip..];
+        } else {
+            out.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    out
+}
+
+fn tree(world: &Sandbox, rel: &str) -> Tree {
+    world.snapshot(rel).into_iter().map(|(path, what)| (same(&path.to_string_lossy()), same(&what))).collect()
+}
+
+/// Leftovers that a killed run may leave: built aside, never read as anything.
+fn without_aside(tree: &Tree) -> Tree {
+    tree.iter()
+        .filter(|(path, _)| !path.contains(".loci-tmp") && !path.contains("inbox/tmp/"))
+        .map(|(path, what)| (path.clone(), what.clone()))
+        .collect()
+}
+
+struct Story<'a> {
+    /// Makes the world.
+    setup: &'a dyn Fn() -> (Sandbox, Vec<String>),
+    /// Where the program runs.
+    cwd: &'a str,
+    /// Whether an agent runs it.
+    inside: bool,
+    /// What of the world counts.
+    what: &'a str,
+}
+
+impl Story<'_> {
+    fn run(&self, world: &Sandbox, args: &[String], fault: Option<&str>) -> Run {
+        let mut command: Command = world.command(self.cwd);
+        command.args(args);
+        if self.inside {
+            command.env("LOCI_ANCESTORS", "claude");
+        }
+        if let Some(fault) = fault {
+            command.env("LOCI_FAULT", fault);
+        }
+        Run::of(&mut command, None)
+    }
+
+    /// Tells the story with every fault. `between` looks at the world after the fault; old and new
+    /// tree are given.
+    fn tell(&self, between: &dyn Fn(&Sandbox, &Tree, &Tree, &str)) {
+        let (world, args) = (self.setup)();
+        let old = tree(&world, self.what);
+        let log = world.path("ops");
+        let clean = self.run(&world, &args, Some(&format!("log:{}", log.display())));
+        assert!(matches!(clean.code, Some(0 | 1)), "{} {}", clean.stdout, clean.stderr);
+        let new = tree(&world, self.what);
+        assert_ne!(old, new);
+        let count = fs::read_to_string(&log).unwrap().lines().count();
+        assert!(count >= 1);
+        for n in 1..=count {
+            for fault in [format!("fail:{n}:28"), format!("fail:{n}:13"), format!("kill:{n}")] {
+                let (world, args) = (self.setup)();
+                let run = self.run(&world, &args, Some(&fault));
+                if fault.starts_with("kill") {
+                    assert_eq!(run.code, None, "{fault}");
+                } else if run.code == Some(2) {
+                    assert!(run.stderr.starts_with("error: "), "{fault}: {}", run.stderr);
+                }
+                between(&world, &old, &new, &fault);
+                let again = self.run(&world, &args, None);
+                assert!(matches!(again.code, Some(0 | 1)), "{fault}, again: {}{}", again.stdout, again.stderr);
+                assert_eq!(tree(&world, self.what), new, "{fault}: one more run does not repair it");
+            }
+        }
+    }
+}
+
+fn strings(args: &[&str]) -> Vec<String> {
+    args.iter().map(|arg| (*arg).to_owned()).collect()
+}
+
+fn old_or_new(world: &Sandbox, old: &Tree, new: &Tree, fault: &str) {
+    let now = without_aside(&tree(world, "r"));
+    assert!(now == *old || now == *new, "{fault}: neither the old tree nor the new one: {now:#?}");
+}
+
+#[test]
+fn own_and_disown() {
+    let bare = || {
+        let world = Sandbox::new();
+        world.dir("r/d").file("r/a/.loci/agent.md", "---\nid: bob\n---\n");
+        (world, strings(&["own", "d", "--as", "bob"]))
+    };
+    Story { setup: &bare, cwd: "r", inside: false, what: "r" }.tell(&old_or_new);
+    let with_dotdir = || {
+        let (world, args) = bare();
+        world.file("r/d/.loci/rules/a.md", "x");
+        (world, args)
+    };
+    Story { setup: &with_dotdir, cwd: "r", inside: false, what: "r" }.tell(&old_or_new);
+    let owned = || {
+        let world = Sandbox::new();
+        world.file("r/d/.loci/owner.md", "---\nowner: bob\n---\n");
+        (world, strings(&["disown", "d"]))
+    };
+    Story { setup: &owned, cwd: "r", inside: false, what: "r" }.tell(&old_or_new);
+    let owned_with_more = || {
+        let (world, args) = owned();
+        world.file("r/d/.loci/rules/a.md", "x");
+        (world, args)
+    };
+    Story { setup: &owned_with_more, cwd: "r", inside: false, what: "r" }.tell(&old_or_new);
+}
+
+/// A world with one message of alice's to bob, and its id.
+fn with_mail() -> (Sandbox, String) {
+    let world = fixture();
+    let alice = agent("alice", world.path("home/repo"));
+    let (_, deliveries) = attempt(&world, &alice, &world.path("home/repo/owned/a.txt"), "x\n");
+    let id = deliveries[0].outcome.as_ref().unwrap().id.clone();
+    (world, id)
+}
+
+/// The files in `new/` and `cur/` of an inbox.
+fn letters(world: &Sandbox, place: &str) -> Vec<PathBuf> {
+    ["new", "cur"]
+        .iter()
+        .filter_map(|dir| fs::read_dir(world.path(place).join(".loci/memory/inbox").join(dir)).ok())
+        .flat_map(|entries| entries.map(|entry| entry.unwrap().path()))
+        .collect()
+}
+
+/// Bob's message is there once and whole; the answer at most once and whole.
+fn nothing_lost(world: &Sandbox, _: &Tree, _: &Tree, fault: &str) {
+    let whole = |path: &Path| fs::read_to_string(path).unwrap().ends_with("```\n");
+    let bobs = letters(world, "home/repo/owned");
+    assert!(bobs.len() == 1 && whole(&bobs[0]), "{fault}: {bobs:?}");
+    let answers = letters(world, "home/repo");
+    assert!(answers.len() <= 1 && answers.iter().all(|path| whole(path)), "{fault}: {answers:?}");
+    world.loci("home/repo/owned", ["inbox", "--json"]).exits(0);
+}
+
+#[test]
+fn take_done_and_decline() {
+    for verb in [&["take"][..], &["done", "--reply", "It is done"], &["decline", "--why", "It is not"]] {
+        let setup = || {
+            let (world, id) = with_mail();
+            let mut args = strings(&["inbox"]);
+            args.extend(strings(verb));
+            args.insert(2, id);
+            (world, args)
+        };
+        Story { setup: &setup, cwd: "home/repo/owned", inside: false, what: "home/repo" }.tell(&nothing_lost);
+    }
+}
+
+#[test]
+fn handover() {
+    let setup = || {
+        let (world, id) = with_mail();
+        (world, strings(&["handover", &id, "I read it"]))
+    };
+    Story { setup: &setup, cwd: "home/repo", inside: false, what: "home/repo" }.tell(&nothing_lost);
+}
+
+#[test]
+fn a_request() {
+    let setup = || (fixture(), strings(&["own", "free", "--as", "alice"]));
+    // The log may say twice that a request is held; what it says is the same.
+    let world_without_log = |world: &Sandbox, _: &Tree, _: &Tree, fault: &str| {
+        let log = world.path("home/.loci/memory/inbox/log.jsonl");
+        let letters = letters(world, "home");
+        assert!(letters.len() <= 1, "{fault}");
+        if log.exists() {
+            assert_eq!(letters.len(), 1, "{fault}: the log knows a message that is not there");
+        }
+        assert!(!world.path("home/repo/free/.loci").exists());
+    };
+    Story { setup: &setup, cwd: "home/repo", inside: true, what: "home/.loci/memory/inbox/held" }.tell_when_made(&world_without_log);
+}
+
+/// The gate refuses whatever fails on its way, and says when nothing could be filed; asked once more
+/// it has filed one message.
+#[test]
+fn a_refusal_at_the_gate() {
+    let ask = |world: &Sandbox, fault: Option<&str>| {
+        let repo = world.path("home/repo");
+        let payload = serde_json::json!({
+            "session_id": "s-1", "cwd": repo, "hook_event_name": "PreToolUse", "tool_name": "Write",
+            "tool_input": { "file_path": repo.join("owned/a.txt"), "content": "x\n" },
+        });
+        let mut command = world.command("home/repo");
+        command.args(["gate", "--for", "claude"]);
+        if let Some(fault) = fault {
+            command.env("LOCI_FAULT", fault);
+        }
+        Run::of(&mut command, Some(payload.to_string().as_bytes()))
+    };
+    let world = fixture();
+    let log = world.path("ops");
+    ask(&world, Some(&format!("log:{}", log.display()))).exits(2);
+    let clean = tree(&world, "home/repo");
+    let count = fs::read_to_string(&log).unwrap().lines().count();
+    assert!(count >= 10, "{count}");
+    for n in 1..=count {
+        for fault in [format!("fail:{n}:28"), format!("kill:{n}")] {
+            let world = fixture();
+            let run = ask(&world, Some(&fault));
+            let filed = letters(&world, "home/repo/owned");
+            assert!(filed.len() <= 1, "{fault}");
+            if fault.starts_with("fail") {
+                assert_eq!(run.code, Some(2), "{fault}: {}{}", run.stdout, run.stderr);
+                assert!(run.stderr.contains("handed over"), "{fault}: {}", run.stderr);
+                assert!(!filed.is_empty() || run.stderr.contains("could NOT be handed over"), "{fault}: {}", run.stderr);
+            }
+            let again = ask(&world, None).exits(2);
+            assert!(again.stderr.contains("handed over") || again.stderr.contains("filed already"), "{fault}: {}", again.stderr);
+            let now = tree(&world, "home/repo");
+            let same = |tree: &Tree| {
+                tree.iter()
+                    .filter(|(path, _)| !path.ends_with("log.jsonl"))
+                    .map(|(path, what)| (path.clone(), what.clone()))
+                    .collect::<Tree>()
+            };
+            assert_eq!(same(&now), same(&clean), "{fault}");
+            assert_eq!(world.read("home/repo/owned/a.txt"), "alpha\nbeta\ngamma\n");
+        }
+    }
+}
+
+impl Story<'_> {
+    /// As [`Story::tell`] where what counts does not exist before.
+    fn tell_when_made(&self, between: &dyn Fn(&Sandbox, &Tree, &Tree, &str)) {
+        let with_dir = || {
+            let (world, args) = (self.setup)();
+            world.dir(self.what);
+            (world, args)
+        };
+        Story { setup: &with_dir, ..*self }.tell(between);
+    }
+}

@@ -1,0 +1,412 @@
+//! The gate as a harness meets it: a payload on standard input, an answer in its language.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+/// Alice's body, a directory in it that bob owns, and a link to that.
+fn world() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox
+        .file("repo/.loci/agent.md", "---\nid: alice\n---\n")
+        .file("repo/notes.txt", "first\n")
+        .file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\nAsk bob.\n")
+        .file("repo/owned/.loci/agent.md", "---\nid: bob\n---\n")
+        .file("repo/owned/a.txt", "alpha\nbeta\n")
+        .link("repo/link", "owned");
+    sandbox
+}
+
+fn payload(sandbox: &Sandbox, tool: &str, input: &Value) -> Value {
+    json!({
+        "session_id": "s-1", "cwd": sandbox.path("repo"), "hook_event_name": "PreToolUse",
+        "tool_name": tool, "tool_input": input, "tool_use_id": "t-1",
+    })
+}
+
+fn write(sandbox: &Sandbox, path: impl AsRef<Path>) -> Value {
+    payload(sandbox, "Write", &json!({ "file_path": path.as_ref(), "content": "new\n" }))
+}
+
+fn gate(sandbox: &Sandbox, payload: impl AsRef<[u8]>) -> Run {
+    asked(sandbox, payload, |_| {})
+}
+
+fn asked(sandbox: &Sandbox, payload: impl AsRef<[u8]>, change: impl FnOnce(&mut std::process::Command)) -> Run {
+    let mut command = sandbox.command("repo");
+    command.args(["gate", "--for", "claude"]);
+    change(&mut command);
+    Run::of(&mut command, Some(payload.as_ref()))
+}
+
+/// Asserts a refusal in every spelling, and gives its text.
+#[track_caller]
+fn refused(run: Run) -> String {
+    let run = run.exits(2);
+    let said = run.json();
+    assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "deny");
+    assert_eq!((said["decision"].as_str(), said["permissionDecision"].as_str()), (Some("block"), Some("deny")));
+    let text = said["reason"].as_str().unwrap().to_owned();
+    assert_eq!(run.stderr.trim_end(), text);
+    assert!(!text.is_empty());
+    text
+}
+
+/// Asserts a pass without a word.
+#[track_caller]
+fn passed(run: Run) {
+    let run = run.exits(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+}
+
+/// Asserts a pass with a line that a user sees, and gives the line.
+#[track_caller]
+fn noted(run: Run) -> String {
+    let run = run.exits(0);
+    let line = run.json()["systemMessage"].as_str().unwrap().to_owned();
+    assert_eq!(run.stderr.trim_end(), line);
+    line
+}
+
+fn mail(sandbox: &Sandbox, place: &str) -> Vec<String> {
+    let folder = sandbox.path(place).join(".loci/memory/inbox/new");
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
+#[test]
+fn a_write_into_somebodys_directory_is_refused_and_handed_over() {
+    let sandbox = world();
+    let text = refused(gate(&sandbox, write(&sandbox, sandbox.path("repo/owned/new.txt")).to_string()));
+    assert!(text.contains("`bob`") && text.contains("owned") && text.contains("owner.md"), "{text}");
+    let letters = mail(&sandbox, "repo/owned");
+    assert_eq!(letters.len(), 1);
+    for part in ["from: \"alice\"", "to: \"bob\"", "tool: \"Write\"", "session: \"s-1\"", "harness: \"claude\"", "+new"] {
+        assert!(letters[0].contains(part), "{part}: {}", letters[0]);
+    }
+    let id = letters[0].lines().find_map(|line| line.strip_prefix("id: ")).unwrap().trim_matches('"');
+    assert!(text.contains(id), "{id}: {text}");
+    assert!(!sandbox.path("repo/owned/new.txt").exists());
+}
+
+#[test]
+fn edits_patches_and_notebooks_are_refused_too() {
+    let sandbox = world();
+    let owned = sandbox.path("repo/owned/a.txt");
+    for (tool, input) in [
+        ("Edit", json!({ "file_path": owned, "old_string": "beta", "new_string": "BETA" })),
+        ("NotebookEdit", json!({ "notebook_path": sandbox.path("repo/owned/n.ipynb"), "new_source": "1", "cell_id": "c" })),
+        ("apply_patch", json!({ "command": "*** Begin Patch\n*** Update File: owned/a.txt\n@@\n-beta\n+BETA\n*** End Patch" })),
+        ("mcp__files__write_file", json!({ "path": "owned/x", "content": "x" })),
+    ] {
+        refused(gate(&sandbox, payload(&sandbox, tool, &input).to_string()));
+    }
+    assert_eq!(sandbox.read("repo/owned/a.txt"), "alpha\nbeta\n");
+}
+
+#[test]
+fn what_is_ones_own_and_what_only_reads_passes_without_a_word() {
+    let sandbox = world();
+    for call in [
+        write(&sandbox, sandbox.path("repo/notes.txt")),
+        write(&sandbox, sandbox.path("outside.txt")),
+        payload(&sandbox, "Read", &json!({ "file_path": sandbox.path("repo/owned/a.txt") })),
+        payload(&sandbox, "Grep", &json!({ "pattern": "alpha", "path": sandbox.path("repo/owned") })),
+        payload(&sandbox, "Bash", &json!({ "command": "cat owned/a.txt" })),
+        payload(&sandbox, "TodoWrite", &json!({ "todos": [] })),
+        payload(&sandbox, "WebFetch", &json!({ "url": "https://example.invalid/owned/a.txt" })),
+    ] {
+        passed(gate(&sandbox, call.to_string()));
+    }
+    assert!(mail(&sandbox, "repo/owned").is_empty());
+}
+
+#[test]
+fn links_dots_and_the_directory_of_the_payload_are_followed() {
+    let sandbox = world();
+    for path in ["link/new.txt", "notes/../owned/new.txt", "./owned/deep/er/new.txt"] {
+        refused(gate(&sandbox, write(&sandbox, path).to_string()));
+    }
+    // The process stands in `repo`; the agent says that it stands elsewhere.
+    let mut call = write(&sandbox, "new.txt");
+    call["cwd"] = json!(sandbox.path("repo/owned"));
+    refused(gate(&sandbox, call.to_string()));
+    call["cwd"] = json!(sandbox.path("repo"));
+    passed(gate(&sandbox, call.to_string()));
+}
+
+#[test]
+fn a_sub_agent_acts_as_its_session() {
+    let sandbox = world();
+    let mut call = write(&sandbox, sandbox.path("repo/owned/new.txt"));
+    call["agent_id"] = json!("a7");
+    call["agent_type"] = json!("bob");
+    refused(gate(&sandbox, call.to_string()));
+    assert!(mail(&sandbox, "repo/owned")[0].contains("from: \"alice\""));
+}
+
+#[test]
+fn nobody_owns_nothing() {
+    let sandbox = world();
+    fs::remove_file(sandbox.path("repo/.loci/agent.md")).unwrap();
+    refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+    passed(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
+}
+
+#[test]
+fn a_broken_owner_file_closes_and_names_its_line() {
+    let sandbox = world();
+    sandbox.file("repo/owned/.loci/owner.md", "---\nowner: [bob\n---\n");
+    let text = refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+    assert!(text.contains("owner.md:"), "{text}");
+    passed(gate(&sandbox, payload(&sandbox, "Read", &json!({ "file_path": "owned/a.txt" })).to_string()));
+}
+
+#[test]
+fn what_switches_the_gate_off_is_behind_the_wall() {
+    let sandbox = world();
+    for path in [".claude/settings.local.json", ".claude/settings.json", "owned/.loci/owner.md", ".loci/agent.md"] {
+        refused(gate(&sandbox, write(&sandbox, path).to_string()));
+    }
+}
+
+#[test]
+fn an_unreadable_payload_opens_and_says_so() {
+    let sandbox = world();
+    let half = &write(&sandbox, "owned/new.txt").to_string()[..40];
+    for (payload, why) in [
+        ("", "is not one JSON object"),
+        (half, "is not one JSON object"),
+        ("\0\u{1}\u{fffd}", "is not one JSON object"),
+        ("{}", "has no tool name"),
+        (r#"{"tool_name":"Write","cwd":"/"}"#, "has no tool input"),
+        (r#"{"tool_name":"Write","cwd":"/","tool_input":{}}"#, "names no path"),
+        (r#"{"tool_name":"Write","cwd":"/","tool_input":{"file_path":7}}"#, "names no path"),
+        (r#"{"tool_name":"Write","tool_input":{"file_path":"owned/x"}}"#, "no working directory"),
+        (r#"{"tool_name":"Write","cwd":"repo","tool_input":{"file_path":"owned/x"}}"#, "no working directory"),
+        (r#"{"hook_event_name":"PostToolUse","tool_name":"Write","tool_input":{}}"#, "is about the event"),
+    ] {
+        let line = noted(gate(&sandbox, payload));
+        assert!(line.starts_with("loci: custody was not checked for this call: ") && line.contains(why), "{payload}: {line}");
+    }
+}
+
+#[test]
+fn a_payload_without_a_working_directory_is_judged_by_its_absolute_path() {
+    let sandbox = world();
+    let mut call = write(&sandbox, sandbox.path("repo/owned/new.txt"));
+    call.as_object_mut().unwrap().remove("cwd");
+    refused(gate(&sandbox, call.to_string()));
+    assert!(mail(&sandbox, "repo/owned")[0].contains("from: \"nobody\""));
+}
+
+#[test]
+fn a_payload_that_is_too_large_closes_for_what_surely_writes() {
+    let sandbox = world();
+    let big = "x".repeat(20 << 20);
+    let call = |tool: &str| format!(r#"{{"tool_name":"{tool}","cwd":"/","tool_input":{{"content":"{big}"}}}}"#);
+    let text = refused(gate(&sandbox, call("Write")));
+    assert!(text.contains("16 MiB") && text.contains("Write"), "{text}");
+    for tool in ["Bash", "Read", "Unheard"] {
+        assert!(noted(gate(&sandbox, call(tool))).contains("16 MiB"), "{tool}");
+    }
+}
+
+#[test]
+fn a_panic_and_a_stall_close_for_what_surely_writes() {
+    let sandbox = world();
+    let read = payload(&sandbox, "Read", &json!({ "file_path": "notes.txt" })).to_string();
+    let own = write(&sandbox, "notes.txt").to_string();
+    let at = |fault: &'static str| move |command: &mut std::process::Command| _ = command.env("LOCI_FAULT", fault);
+    assert!(refused(asked(&sandbox, &own, at("panic:gate"))).contains("failed"));
+    assert!(noted(asked(&sandbox, &read, at("panic:gate"))).contains("failed"));
+    let start = Instant::now();
+    assert!(refused(asked(&sandbox, &own, at("stall:gate"))).contains("longer than 2 s"));
+    assert!(noted(asked(&sandbox, &read, at("stall:gate"))).contains("longer than 2 s"));
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_harness_that_never_ends_its_payload_gets_an_answer() {
+    let sandbox = world();
+    let mut child = sandbox
+        .command("repo")
+        .args(["gate", "--for", "claude"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(open);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("longer than 2 s"));
+}
+
+#[test]
+fn who_asks_is_fixed_at_the_first_event_of_a_session() {
+    let sandbox = world();
+    passed(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
+    // Whatever is said later: environment, directory, an edited identity.
+    let mut call = write(&sandbox, sandbox.path("repo/owned/new.txt"));
+    call["cwd"] = json!(sandbox.path("repo/owned"));
+    sandbox.file("repo/.loci/agent.md", "---\nid: bob\n---\n");
+    refused(asked(&sandbox, call.to_string(), |command| _ = command.env("LOCI_AGENT", "bob")));
+    assert!(mail(&sandbox, "repo/owned")[0].contains("from: \"alice\""));
+    // Another session is another asker.
+    call["session_id"] = json!("s-2");
+    passed(asked(&sandbox, call.to_string(), |command| _ = command.env("LOCI_AGENT", "bob")));
+}
+
+#[test]
+fn a_session_id_names_no_other_file() {
+    let sandbox = world();
+    let mut call = write(&sandbox, "notes.txt");
+    for id in ["../../../escaped", "/etc/x", "a\0b", &"x".repeat(5000), "."] {
+        call["session_id"] = json!(id);
+        passed(gate(&sandbox, call.to_string()));
+    }
+    assert!(!sandbox.path("escaped.json").exists());
+    assert_eq!(fs::read_dir(sandbox.path("state/loci/sessions")).unwrap().count(), 5);
+}
+
+#[test]
+fn without_a_state_folder_it_judges_all_the_same() {
+    let sandbox = world();
+    sandbox.file("state", "not a folder");
+    let line = noted(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
+    assert!(line.contains("could not be kept"), "{line}");
+    refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+}
+
+#[test]
+fn a_session_file_that_is_broken_makes_nobody_of_the_asker() {
+    let sandbox = world();
+    sandbox.file("state/loci/sessions/s-1.json", "{");
+    let line = noted(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
+    assert!(line.contains("taken for nobody") && line.contains("s-1.json"), "{line}");
+    refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+}
+
+#[test]
+fn without_a_home_it_judges_all_the_same() {
+    let sandbox = world();
+    let bare = |command: &mut std::process::Command| _ = command.env_remove("HOME").env_remove("XDG_STATE_HOME");
+    refused(asked(&sandbox, write(&sandbox, "owned/new.txt").to_string(), bare));
+    let line = noted(asked(&sandbox, write(&sandbox, "notes.txt").to_string(), bare));
+    assert!(line.contains("HOME"), "{line}");
+}
+
+#[test]
+fn a_refusal_stands_where_it_can_not_be_handed_over() {
+    let sandbox = world();
+    // A file where the inbox should be: nobody can make it a folder, root included.
+    sandbox.file("repo/owned/.loci/memory", "in the way");
+    let text = refused(gate(&sandbox, write(&sandbox, "owned/new.txt").to_string()));
+    assert!(text.contains("could NOT be handed over"), "{text}");
+}
+
+#[test]
+fn the_same_attempt_is_one_message_however_often() {
+    let sandbox = world();
+    let call = write(&sandbox, "owned/new.txt").to_string();
+    for _ in 0..1000 {
+        refused(gate(&sandbox, &call));
+    }
+    assert_eq!(mail(&sandbox, "repo/owned").len(), 1);
+}
+
+#[test]
+fn many_gates_at_once_lose_nothing() {
+    let sandbox = world();
+    std::thread::scope(|scope| {
+        for n in 0..16 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                let call = write(sandbox, format!("owned/{n}.txt"));
+                refused(gate(sandbox, call.to_string()));
+            });
+        }
+    });
+    let letters = mail(&sandbox, "repo/owned");
+    for n in 0..16 {
+        assert!(letters.iter().any(|letter| letter.contains(&format!("/{n}.txt"))), "{n} of {}", letters.len());
+    }
+}
+
+#[test]
+fn a_pass_leaves_nothing_but_who_asks() {
+    let sandbox = world();
+    let before = sandbox.snapshot("repo");
+    passed(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
+    let sessions = sandbox.snapshot("state");
+    passed(gate(&sandbox, write(&sandbox, "notes.txt").to_string()));
+    assert_eq!(sandbox.snapshot("repo"), before);
+    assert_eq!(sandbox.snapshot("state"), sessions);
+    assert!(sandbox.snapshot("home").len() == 1, "{:?}", sandbox.snapshot("home"));
+}
+
+#[test]
+fn an_answer_that_can_not_be_written_is_an_answer_all_the_same() {
+    let sandbox = world();
+    let gate = sandbox.command("repo");
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "\"$1\" gate --for claude > /dev/full", "sh"]).arg(gate.get_program()).current_dir(sandbox.path("repo"));
+    shell.env_clear().envs(gate.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let run = Run::of(&mut shell, Some(write(&sandbox, "owned/other.txt").to_string().as_bytes())).exits(2);
+    assert!(run.stderr.contains("`bob`"));
+}
+
+#[test]
+fn every_harness_is_answered_in_its_language() {
+    let sandbox = world();
+    for (harness, event, tool, input) in [
+        ("claude", "PreToolUse", "Write", json!({ "file_path": "owned/1", "content": "x" })),
+        ("codex", "PreToolUse", "apply_patch", json!({ "command": "*** Begin Patch\n*** Add File: owned/2\n+x\n*** End Patch" })),
+        ("gemini", "BeforeTool", "write_file", json!({ "file_path": "owned/3", "content": "x" })),
+        ("pi", "tool_call", "write", json!({ "path": "owned/4", "content": "x" })),
+    ] {
+        let mut call = payload(&sandbox, tool, &input);
+        call["hook_event_name"] = json!(event);
+        let run = asked(&sandbox, call.to_string(), |command| {
+            *command = sandbox.command("repo");
+            command.args(["gate", "--for", harness]);
+        });
+        assert!(refused(run).contains("`bob`"));
+    }
+    assert_eq!(mail(&sandbox, "repo/owned").len(), 4);
+}
+
+#[test]
+fn a_name_that_is_no_harness_is_an_error_that_lists_them() {
+    let sandbox = world();
+    let run = sandbox.loci("repo", ["gate", "--for", "nobody"]).exits(2);
+    for name in ["claude", "codex", "gemini", "pi"] {
+        assert!(run.stderr.contains(name), "{}", run.stderr);
+    }
+    let help = sandbox.loci("repo", ["gate", "--help"]).exits(0);
+    assert!(help.stdout.contains("loci gate --for claude"));
+    // The parser of all verbs answers as the short one does.
+    let run = asked(&sandbox, write(&sandbox, "owned/new.txt").to_string(), |command| {
+        *command = sandbox.command("repo");
+        command.args(["--color", "never", "gate", "--for", "claude"]);
+    });
+    refused(run);
+}
+
+#[test]
+fn an_unreadable_directory_on_the_way_is_no_way_through() {
+    let sandbox = world();
+    let dir = sandbox.path("repo/owned");
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o000)).unwrap();
+    let run = gate(&sandbox, write(&sandbox, "owned/new.txt").to_string());
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+    // Root reads it all the same; for anybody else it can't be known, and the write fails by itself.
+    assert!(run.code == Some(2) || !run.stderr.is_empty() || nix::unistd::geteuid().as_raw() != 0, "{run:?}");
+}
