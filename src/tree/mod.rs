@@ -8,6 +8,7 @@ pub mod climb;
 pub mod diagnostic;
 pub mod doctor;
 pub mod dotdirs;
+mod duplicates;
 pub mod find;
 pub mod places;
 pub mod readings;

@@ -1,11 +1,12 @@
 //! The one resolver: a source ladder crossed with a table of slots.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::climb;
 use super::diagnostic::{Code, Diagnostic};
 use super::dotdirs::{self, Dotdir, Dotdirs};
+use super::duplicates::{self, Candidate};
 use super::find::{self, Budget, Item, Place};
 use super::real;
 use super::slot::{self, Grammar, Row};
@@ -195,8 +196,8 @@ pub fn resolve(request: &Request) -> Result<Resolution, NameError> {
         gather.level(at, level);
     }
     let Gather { mut diagnostics, candidates, off, .. } = gather;
-    let (files, dropped) = deduplicate(candidates, &row, &mut diagnostics);
-    say_names(&files, &row, &mut diagnostics);
+    let (files, dropped) = duplicates::drop_them(candidates, &row, &mut diagnostics);
+    duplicates::say_names(&files, &row, &mut diagnostics);
     Ok(Resolution { levels, files, dropped, off, diagnostics })
 }
 
@@ -236,15 +237,6 @@ pub fn ladder(request: &Request, diagnostics: &mut Vec<Diagnostic>) -> Vec<Level
     levels
 }
 
-/// A file that may be handed out.
-struct Candidate {
-    level: usize,
-    provenance: Provenance,
-    item: Item,
-    header: Header,
-    bytes: Vec<u8>,
-}
-
 struct Gather<'a> {
     row: &'a Row,
     slot: &'a str,
@@ -276,8 +268,8 @@ pub(super) fn one_level(level: &Level, slot: &str, home: &[Item], budget: &mut B
     gather.level(0, level);
     let Gather { mut diagnostics, candidates, off, budget: left, .. } = gather;
     *budget = left;
-    let (files, dropped) = deduplicate(candidates, &row, &mut diagnostics);
-    say_names(&files, &row, &mut diagnostics);
+    let (files, dropped) = duplicates::drop_them(candidates, &row, &mut diagnostics);
+    duplicates::say_names(&files, &row, &mut diagnostics);
     Resolution { levels: vec![level.clone()], files, dropped, off, diagnostics }
 }
 
@@ -288,12 +280,12 @@ impl Gather<'_> {
         if let (Grammar::Named { level: names, .. }, Some(first), true) =
             (self.row.grammar, level.dotdirs.first(), level.root != RootKind::Home)
         {
-            self.named(at, &level.path, names, &provenance(first));
+            self.named(at, (&level.path, &level.path), names, &provenance(first));
         }
         for dotdir in level.dotdirs.iter().filter(|dotdir| self.row.reads(dotdir.layer)) {
             let provenance = provenance(dotdir);
             if let Grammar::Named { dotdir: names, .. } = self.row.grammar {
-                self.named(at, &dotdir.path, names, &provenance);
+                self.named(at, (&dotdir.path, &dotdir.real), names, &provenance);
                 continue;
             }
             let Some(real) = slot_folder(dotdir, level, self.slot, self.row, &mut self.diagnostics) else { continue };
@@ -316,13 +308,13 @@ impl Gather<'_> {
         }
     }
 
-    /// Files that are found by their name alone.
-    fn named(&mut self, at: usize, dir: &Path, names: &[&str], provenance: &Provenance) {
+    /// Files that are found by their name alone, in a directory as reached and as it really lies.
+    fn named(&mut self, at: usize, (dir, real_dir): (&Path, &Path), names: &[&str], provenance: &Provenance) {
         for name in names {
             let path = dir.join(name);
             let real = match disk::look(&path) {
                 Ok(None) => continue,
-                Ok(Some(meta)) if meta.kind == Kind::File => path.clone(),
+                Ok(Some(meta)) if meta.kind == Kind::File => real_dir.join(name),
                 Ok(Some(meta)) if meta.kind == Kind::Link => match dotdirs::follow(&path) {
                     Ok((real, Kind::File)) => real,
                     Ok(_) => continue,
@@ -343,7 +335,14 @@ impl Gather<'_> {
 
     fn take(&mut self, level: usize, provenance: Provenance, item: Item) {
         let read = match self.start_of {
-            Some(start) => disk::read_start(&item.path, start),
+            // Of a long file without a first fence there is nothing to be said.
+            Some(start) => match disk::read_bounded(&item.path, start) {
+                Ok(Some(bytes)) => Ok((bytes, false)),
+                Ok(None) => disk::read_start(&item.path, 8).and_then(|(first, _)| {
+                    if first.windows(3).any(|three| three == b"---") { disk::read_start(&item.path, start) } else { Ok((first, true)) }
+                }),
+                Err(error) => Err(error),
+            },
             None => disk::read_bounded(&item.path, MAX_FILE).map(|bytes| bytes.map_or((Vec::new(), true), |bytes| (bytes, false))),
         };
         match read {
@@ -408,65 +407,4 @@ pub fn slot_folder(dotdir: &Dotdir, level: &Level, slot: &str, row: &Row, diagno
         return None;
     }
     Some(real)
-}
-
-/// Keeps of equal files the one at the nearest level, and within one level the first.
-fn deduplicate(candidates: Vec<Candidate>, row: &Row, diagnostics: &mut Vec<Diagnostic>) -> (Vec<Found>, Vec<Dropped>) {
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    order.sort_by_key(|at| candidates.get(*at).map(|one| (std::cmp::Reverse(one.level), *at)));
-    let mut files: HashMap<&Path, usize> = HashMap::new();
-    let mut contents: HashMap<(usize, Option<&std::ffi::OsStr>), Vec<usize>> = HashMap::new();
-    let mut gone: HashMap<usize, (usize, Same)> = HashMap::new();
-    for at in order {
-        let Some(one) = candidates.get(at) else { continue };
-        if let Some(kept) = files.get(one.item.real.as_path()) {
-            gone.insert(at, (*kept, Same::File));
-            continue;
-        }
-        // A skill counts with the name of its folder.
-        let folder = if row.is_folder_item() { one.item.rel.parent().and_then(Path::file_name) } else { None };
-        let alike = contents.entry((one.bytes.len(), folder)).or_default();
-        let twin = alike.iter().find(|other| candidates.get(**other).is_some_and(|other| other.bytes == one.bytes));
-        if let Some(kept) = twin {
-            gone.insert(at, (*kept, Same::Content));
-            continue;
-        }
-        alike.push(at);
-        files.insert(&one.item.real, at);
-    }
-    let paths: Vec<PathBuf> = candidates.iter().map(|one| one.item.path.clone()).collect();
-    let (mut found, mut dropped) = (Vec::new(), Vec::new());
-    for (at, one) in candidates.into_iter().enumerate() {
-        let Candidate { provenance, item: Item { rel, path, real }, header, bytes, .. } = one;
-        match gone.get(&at) {
-            None => found.push(Found { path, real, rel, provenance, header, bytes }),
-            Some((kept, same)) => {
-                let kept = paths.get(*kept).cloned().unwrap_or_default();
-                if *same == Same::Content {
-                    let text = format!("has the same content as {}, which stays", crate::sys::shown::path(&kept));
-                    diagnostics.push(Diagnostic::new(Code::DuplicateContent, &path, &text));
-                }
-                dropped.push(Dropped { path, rel, provenance, kept, same: *same });
-            }
-        }
-    }
-    (found, dropped)
-}
-
-/// Says where one level has two things of one name.
-fn say_names(files: &[Found], row: &Row, diagnostics: &mut Vec<Diagnostic>) {
-    if matches!(row.grammar, Grammar::Named { .. }) {
-        return;
-    }
-    let mut paths: HashMap<(&Path, &Path), &Path> = HashMap::new();
-    let mut names: HashMap<(&Path, &str), &Path> = HashMap::new();
-    for file in files {
-        let level = file.provenance.level.as_path();
-        let by_path = paths.insert((level, &file.rel), &file.path);
-        let by_name = file.header.text("name").filter(|_| row.is_folder_item()).and_then(|name| names.insert((level, name), &file.path));
-        if let Some(first) = by_path.or(by_name) {
-            let text = format!("has the same name as {}", crate::sys::shown::path(first));
-            diagnostics.push(Diagnostic::new(Code::DuplicateName, &file.path, &text));
-        }
-    }
 }

@@ -6,6 +6,7 @@ mod cases;
 mod connect;
 mod custody;
 mod gate;
+mod hostile;
 mod layers;
 mod loadout;
 mod sandbox;

@@ -27,9 +27,19 @@ pub(crate) struct Run {
 impl Sandbox {
     /// An empty world with a `home`.
     pub(crate) fn new() -> Self {
+        Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// The same in memory where the system has such a folder: for worlds of very many files.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::below(memory) } else { Self::new() }
+    }
+
+    fn below(base: &Path) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst));
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sandbox").join(name);
+        let dir = base.join("loci-sandbox").join(name);
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(dir.join("home")).unwrap();
         Self { dir: fs::canonicalize(dir).unwrap() }

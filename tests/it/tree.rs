@@ -1,13 +1,11 @@
-//! The resolver's verbs, end to end, and trees that are out to harm.
+//! The resolver and its verbs, end to end.
 
 use std::fs;
 use std::path::Path;
 
 use loci::tree::dotdirs::Dotdirs;
-use loci::tree::find::Budget;
-use loci::tree::places::{self, Prune};
 use loci::tree::resolve::{self, Request};
-use loci::tree::{diagnostic::Code, doctor, real, slot};
+use loci::tree::{diagnostic::Code, real, slot};
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
@@ -88,7 +86,8 @@ fn tree_reads_one_list_in_five_ways() {
     assert_eq!(paths(&world, &json(&["tree", "b"])["places"]), ["a/b"]);
     world.loci("r", ["tree", "--as", "bob"]).exits(2);
     world.loci("r", ["tree", "none"]).exits(2);
-    world.loci("r", ["--as", "gate", "tree"]).exits(0);
+    assert_eq!(world.loci("r", ["--as", "gate", "tree", "--json"]).exits(0).json()["as"], "gate");
+    world.loci("r", ["--as", "bob", "tree"]).exits(2);
 }
 
 #[test]
@@ -170,7 +169,7 @@ fn doctor_finds_what_is_planted_and_nothing_else() {
     assert_eq!(words.matches("\n  fix: ").count(), wanted.len(), "{words}");
 }
 
-fn rules(world: &Sandbox, home: &str, launch: &str) -> resolve::Resolution {
+pub(crate) fn rules(world: &Sandbox, home: &str, launch: &str) -> resolve::Resolution {
     let request = Request {
         home: Some(world.path(home)),
         launch: Some(world.path(launch)),
@@ -245,6 +244,16 @@ fn the_vendor_links_of_a_body_are_read_once_where_they_lie() {
 }
 
 #[test]
+fn a_dotdir_that_is_a_link_to_its_neighbour_is_read_once() {
+    let world = Sandbox::new();
+    world.file("r/.loci/rules/a.md", "a").file("r/.loci/AGENTS.md", "b").link("r/.claude", ".loci");
+    assert_eq!(rules(&world, "home", "r").files[0].provenance.dotdir, ".loci");
+    let json = world.loci("r", ["resolve", "instructions", "--json"]).exits(0).json();
+    assert_eq!(json["files"].as_array().unwrap().len(), 1);
+    assert_eq!(json["files"][0]["real"], json!(world.path("r/.loci/AGENTS.md").to_str()));
+}
+
+#[test]
 fn settings_hold_for_every_verb_and_break_aloud() {
     let world = world();
     world.file("home/.loci/config.yaml", "dotdirs: [.mine]\n").file("r/.mine/rules/m.md", "m");
@@ -269,90 +278,6 @@ fn a_verb_that_reads_never_writes() {
     assert_eq!(world.snapshot("."), before);
 }
 
-/// Makes a repository of someone who means ill: links, loops, pipes, odd names, giants.
-fn hostile(world: &Sandbox, dotdirs: usize) {
-    use std::os::unix::ffi::OsStringExt as _;
-    for nth in 0..dotdirs {
-        let dir = world.path(format!("r/d{}/p{nth}", nth / 100));
-        let dot = dir.join([".claude", ".loci", ".agents"][nth % 3]);
-        fs::create_dir_all(&dir).unwrap();
-        match nth % 10 {
-            // A dotdir that is a link to everything, to itself, to nothing, or a file.
-            0 => std::os::unix::fs::symlink("/", &dot).unwrap(),
-            1 => std::os::unix::fs::symlink(&dot, &dot).unwrap(),
-            2 => fs::write(&dot, "x").unwrap(),
-            _ => {
-                let rules = dot.join("rules");
-                fs::create_dir_all(&rules).unwrap();
-                fs::create_dir_all(dot.join("skills/k")).unwrap();
-                std::os::unix::fs::symlink("/", rules.join("root")).unwrap();
-                std::os::unix::fs::symlink("..", rules.join("up")).unwrap();
-                std::os::unix::fs::symlink("b", rules.join("a")).unwrap();
-                std::os::unix::fs::symlink("a", rules.join("b")).unwrap();
-                std::os::unix::fs::symlink("/usr", rules.join("usr")).unwrap();
-                nix::unistd::mkfifo(&rules.join("pipe.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-                nix::unistd::mkfifo(&dot.join("owner.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-                fs::write(rules.join(std::ffi::OsString::from_vec(b"new\nline\xff.md".to_vec())), "x").unwrap();
-                fs::write(rules.join("bomb.md"), format!("---\na: {}\n---\n", "[".repeat(2000))).unwrap();
-                fs::write(rules.join("_use.yaml"), "- ../../..\n- /\n- ./\n").unwrap();
-                fs::File::create(rules.join("giant.md")).unwrap().set_len(1 << 40).unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn a_hostile_repository_costs_in_proportion() {
-    let world = Sandbox::new();
-    hostile(&world, 10_000);
-    let sweep = |world: &Sandbox| doctor::sweep(&world.path("r"), &world.path("home"), &Dotdirs::default());
-    let walked = places::walk(&world.path("r"), &Dotdirs::default(), Prune::Foreign);
-    // What was made: 100 + 10,000 directories and the root, each read once.
-    assert_eq!(walked.dirs, 10_101);
-    assert!(walked.entries <= 10_000 * 2 + 200, "{}", walked.entries);
-    let large = sweep(&world);
-    // A sweep looks at a bounded number of entries for each dotdir, and at a bounded number for all
-    // links together.
-    assert!(large.looked < 10_000 * 40 + Budget::default().linked * 5, "{}", large.looked);
-    assert!(large.findings.len() > 10_000);
-    // The pipes that stand for owner files close instead of hanging.
-    assert!(large.findings.iter().any(|one| one.code == "owner-broken"));
-
-    let small = Sandbox::new();
-    hostile(&small, 1_000);
-    let little = sweep(&small);
-    assert!(large.looked <= little.looked * 12, "{} against {}", large.looked, little.looked);
-}
-
-#[test]
-fn a_hostile_level_gives_what_is_honest_in_it() {
-    let world = Sandbox::new();
-    hostile(&world, 4);
-    world.file("r/d0/p3/.claude/rules/honest.md", "---\nname: h\n---\nbody");
-    let resolution = rules(&world, "home", "r/d0/p3");
-    let honest: Vec<&Path> = resolution.files.iter().map(|file| file.rel.as_path()).filter(|rel| rel.starts_with("honest.md")).collect();
-    assert_eq!(honest.len(), 1);
-    let codes: Vec<Code> = resolution.diagnostics.iter().map(|one| one.code).collect();
-    for code in [Code::SymlinkLoop, Code::Unreadable, Code::FmTooLarge] {
-        assert!(codes.contains(&code), "{code:?} in {codes:?}");
-    }
-    // Names are escaped where people see them.
-    let run = world.loci("r/d0/p3", ["resolve", "rules"]);
-    assert!(run.stdout.contains("new\\u{a}line\\xff.md"), "{}", run.stdout);
-}
-
-/// A link farm: each directory links twice to the next. Followed blindly that is 2^30 directories.
-#[test]
-fn a_link_farm_is_walked_once() {
-    let world = Sandbox::new();
-    for nth in 0..30 {
-        world.link(format!("farm/{nth}/a"), format!("../{}", nth + 1)).link(format!("farm/{nth}/b"), format!("../{}", nth + 1));
-    }
-    world.file("farm/30/x.md", "x").link("r/.loci/rules/farm", "../../../farm/0");
-    let resolution = rules(&world, "home", "r");
-    assert_eq!(resolution.files.len(), 1);
-}
-
 #[test]
 fn the_docs_name_every_slot_and_every_code() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/tree.md")).unwrap();
@@ -363,6 +288,43 @@ fn the_docs_name_every_slot_and_every_code() {
         assert!(page.contains(&format!("| `{}` |", code.word())), "{}", code.word());
         assert!(page.contains(code.fix()), "{}", code.fix());
     }
+}
+
+/// Every `console` block of the page is what the program prints; `LOCI_DOCS=write` writes it anew.
+#[test]
+fn the_transcripts_of_the_docs_are_true() {
+    let world = Sandbox::new();
+    world
+        .file("r/.claude/rules/style.md", "Plain words.\n")
+        .file("r/.claude/rules/old.md.inactive", "Old words.\n")
+        .file("r/.claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Use when: asked\n---\n")
+        .file("r/billing/.loci/agent.md", "---\nid: billing\n---\n")
+        .file("r/billing/.loci/owner.md", "---\nowner: billing\n---\n")
+        .file("r/billing/.loci/rules/style.md", "Short words.\n");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/tree.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let mut anew = String::new();
+    let mut inside = false;
+    for line in page.lines() {
+        match line {
+            "```console" => inside = true,
+            "```" => inside = false,
+            _ => {}
+        }
+        match line.strip_prefix("$ loci ").filter(|_| inside) {
+            Some(args) => {
+                let run = world.loci("r", args.split_whitespace());
+                anew += &format!("{line}\n{}{}", run.stdout, run.stderr);
+            }
+            None if inside && line != "```console" => {}
+            None => anew += &format!("{line}\n"),
+        }
+    }
+    if std::env::var_os("LOCI_DOCS").is_some_and(|what| what == "write") {
+        fs::write(&path, &anew).unwrap();
+    }
+    assert_eq!(page, anew);
+    assert!(page.matches("\n$ loci ").count() >= 5);
 }
 
 #[test]

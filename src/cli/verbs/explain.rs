@@ -44,10 +44,12 @@ fn lines<'a>(context: &Context, resolution: &'a Resolution, row: &Row, name: &st
     let mut lines = Vec::new();
     // Nearest first: that one refines the others.
     for file in resolution.files.iter().rev().filter(called) {
-        let winner = lines.first().map(|first: &Line<'_>| first.path);
-        let (state, why) = match winner {
+        let (state, why) = match lines.first().map(|first: &Line<'_>| (first.path, first.provenance)) {
             None => ("wins", "the nearest of this name".to_owned()),
-            Some(winner) => ("shadowed", format!("{} is nearer", context.shown(winner))),
+            Some((winner, from)) if from.level == file.provenance.level => {
+                ("shadowed", format!("{} comes later at the same level", context.shown(winner)))
+            }
+            Some((winner, _)) => ("shadowed", format!("{} is nearer", context.shown(winner))),
         };
         lines.push(Line { state, path: &file.path, provenance: &file.provenance, why });
     }

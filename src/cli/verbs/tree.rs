@@ -171,12 +171,18 @@ fn read(context: &Context, reading: Option<Reading>, places: &[Place], dotdirs: 
 /// # Errors
 /// Where the directory is none, or the settings can't be read.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    // Before the verb the flag is not checked by its parser.
+    let reading = match args.reading.as_deref() {
+        Some(word) => Some(Reading::of(word).ok_or_else(|| {
+            Failure::new("usage", format!("`{word}` is no reading; there are {}", Reading::WORDS.join(", "))).hint("loci tree --as scope")
+        })?),
+        None => None,
+    };
     let settings = settings::load(&context.home)?;
     let root = root(context, args.dir.as_deref())?;
     let walked = places::walk(&root, &settings.dotdirs, Prune::Foreign);
     let mut diagnostics = walked.diagnostics;
     let places = places::describe(&root, walked.spots);
-    let reading = args.reading.as_deref().and_then(Reading::of);
     let table = read(context, reading, &places, &settings.dotdirs, &mut diagnostics);
     say(context, &diagnostics);
     context.print(

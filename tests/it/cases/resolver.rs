@@ -43,6 +43,7 @@ pub(crate) fn unmet(case: &Value, world: &World) -> Option<String> {
             std::fs::remove_file(world.path("Probe")).unwrap();
             (!folds).then(|| "the disk tells upper from lower case".to_owned())
         }
+        "non-root" if cfg!(not(target_os = "linux")) && nix::unistd::geteuid().is_root() => Some("root may read everything".to_owned()),
         "non-root" => None,
         other => panic!("{}: nobody knows what `{other}` requires", case["id"]),
     }
@@ -50,15 +51,16 @@ pub(crate) fn unmet(case: &Value, world: &World) -> Option<String> {
 
 /// Runs something as somebody whom permissions hold: root's own thread, for that time, as `nobody`.
 fn as_nobody<T>(case: &Value, run: impl FnOnce() -> T) -> T {
-    let switch = case["requires"] == "non-root" && nix::unistd::geteuid().is_root();
-    if switch {
+    // Elsewhere than on Linux a thread has no identity of its own: such a case needs another user.
+    #[cfg(target_os = "linux")]
+    if case["requires"] == "non-root" && nix::unistd::geteuid().is_root() {
         nix::unistd::setfsuid(nix::unistd::Uid::from_raw(65534));
-    }
-    let result = run();
-    if switch {
+        let result = run();
         nix::unistd::setfsuid(nix::unistd::Uid::from_raw(0));
+        return result;
     }
-    result
+    let _ = case;
+    run()
 }
 
 fn resolve_op(world: &World, case: &Value, args: &Value, expect: &Value) -> Check {
