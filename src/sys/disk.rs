@@ -393,7 +393,10 @@ pub fn write_new(path: &Path, data: &[u8], mode: u32) -> Outcome {
         Err(error) => Err(error),
     };
     tell("write", path, result)?;
-    sync_parent(path)
+    sync_parent(path).inspect_err(|_| {
+        // It is there, but nobody may count on it.
+        let _ = fs::remove_file(path);
+    })
 }
 
 /// Writes and syncs a file in a directory that nobody reads yet: one that is built aside and renamed

@@ -10,6 +10,7 @@ pub mod dirs;
 pub mod disk;
 pub mod env;
 pub mod fault;
+pub mod foreground;
 pub mod journal;
 pub mod lock;
 pub mod plan;

@@ -87,7 +87,8 @@ fn hand_over(sandbox: &Sandbox, path: &Path) {
     let ruling = loci::custody::rule(&[act], &asker, &surroundings);
     let change = Change::Command("touch".to_owned());
     let at = loci::sys::time::now();
-    let attempt = Attempt { asker: &asker, harness: "t", session: None, tool: "t", change, ruling: &ruling, reads: Vec::new(), at };
+    let attempt =
+        Attempt { asker: &asker, harness: "t", session: None, sub_agent: None, tool: "t", change, ruling: &ruling, reads: Vec::new(), at };
     let delivered = delegation::deliver(&attempt, &surroundings);
     assert!(delivered.len() == 1 && delivered[0].outcome.is_ok());
 }

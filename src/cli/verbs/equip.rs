@@ -10,7 +10,7 @@ use crate::cli::wardrobe::{self, LevelFlag};
 use crate::cli::{Answer, Outcome};
 use crate::loadout::set::Set;
 use crate::loadout::{Level, Settled, scope, wear};
-use crate::sys::process;
+use crate::sys::foreground;
 
 /// Which sets, and for how long.
 #[derive(Debug, ClapArgs)]
@@ -73,12 +73,12 @@ fn scoped(context: &Context, level: &Level, sets: &[&Set], vendor: bool, command
         return Err(Failure::new("usage", "--for needs a command behind `--`").hint("loci equip SET --for -- COMMAND"));
     };
     // From here on no signal ends this process between the renames and the way back.
-    let held = process::hold_signals().map_err(|error| Failure::new("io", "failed to hold the signals").caused_by(&error))?;
+    let held = foreground::hold_signals().map_err(|error| Failure::new("io", "failed to hold the signals").caused_by(&error))?;
     let what = command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
     let worn = scope::put_on(level, &what, sets, vendor)?;
     wardrobe::say_settled(context, &worn.settled);
     wardrobe::say_notes(context, &worn.decision);
-    let ran = process::run_in_our_place(&held, program, rest, &context.cwd);
+    let ran = foreground::run_in_our_place(&held, program, rest, &context.cwd);
     let closed = worn.take_back()?;
     for sentence in &closed.also {
         context.say(&format!("note: {sentence}"));

@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::relay::List;
 use super::{ConnectError, Ground, Reach, read, splice, text};
 use crate::hooks::harness::{Adapter, Relay};
-use crate::sys::{disk, process};
+use crate::sys::disk;
+use crate::sys::env::Env;
+use crate::sys::program::Program;
 use crate::text::digest;
 
 /// How it stands with a harness.
@@ -151,7 +153,18 @@ fn untrusted(ground: &Ground<'_>, adapter: &Adapter, file: &std::path::Path, lis
 
 /// Tries a command as the harness would run it.
 fn tried(command: &str) -> Standing {
-    match process::ask("/bin/sh", &["-c", command], PROBE, PATIENCE) {
+    let program = Program {
+        file: std::path::Path::new("/bin/sh"),
+        args: vec!["-c".into(), command.into()],
+        cwd: std::path::Path::new("/"),
+        // As the harness would: with the environment that it was started in.
+        env: Env::of_process().vars,
+        stdin: PROBE,
+        limit: PATIENCE,
+        keep: 1 << 16,
+    };
+    match program.run() {
+        Ok(said) if said.timed_out => Standing::Silent("the command in it does not end in time".to_owned()),
         Ok(said) if said.code == Some(0) && String::from_utf8_lossy(&said.stderr).starts_with(ANSWER) => Standing::Connected,
         Ok(said) if said.code == Some(0) => Standing::Silent("the command in it ends well, but no gate answers".to_owned()),
         Ok(said) => {
