@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 use super::find;
 use crate::sys::disk::{self, PathError};
 use crate::sys::env::{self, Env};
-use crate::sys::process::Identity;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::digest;
@@ -192,13 +191,9 @@ fn keep(path: &Path, session: &str, asker: &Asker, now: Timestamp) -> Result<Opt
     if let Some(parent) = path.parent() {
         disk::make_dirs(parent)?;
     }
-    let temp = path.with_file_name(format!("{}{}-{}", disk::TEMP_PREFIX, Identity::of_self().pid, now.as_nanosecond()));
-    disk::write_new(&temp, format!("{record}\n").as_bytes(), 0o600)?;
-    match disk::rename_noreplace(&temp, path) {
+    match disk::write_new(path, format!("{record}\n").as_bytes(), 0o600) {
         Ok(()) => Ok(None),
-        Err(error) => {
-            let _ = disk::remove_file(&temp);
-            if error.source.kind() == std::io::ErrorKind::AlreadyExists { kept(path) } else { Err(error.into()) }
-        }
+        Err(error) if error.source.kind() == std::io::ErrorKind::AlreadyExists => kept(path),
+        Err(error) => Err(error.into()),
     }
 }

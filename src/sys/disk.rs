@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering as Atomic};
 
 use super::fault::step;
+use super::nameless;
 use super::shown;
 
 /// An operation on a path that could not be carried out; reads on after "failed to …".
@@ -388,7 +389,7 @@ fn land(temp: &Path, rename: io::Result<()>) -> io::Result<()> {
 /// Where something is there, or the write fails; then nothing is left behind.
 pub fn write_new(path: &Path, data: &[u8], mode: u32) -> Outcome {
     let result = match present(fs::symlink_metadata(path)) {
-        Ok(None) => write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || noreplace(&temp, path)))),
+        Ok(None) => appear(path, data, mode),
         Ok(Some(_)) => Err(io::ErrorKind::AlreadyExists.into()),
         Err(error) => Err(error),
     };
@@ -397,6 +398,16 @@ pub fn write_new(path: &Path, data: &[u8], mode: u32) -> Outcome {
         // It is there, but nobody may count on it.
         let _ = fs::remove_file(path);
     })
+}
+
+fn appear(path: &Path, data: &[u8], mode: u32) -> io::Result<()> {
+    if let Some(file) = step("write", path, || nameless::write(path, data, mode))?
+        && step("link", path, || file.name(path))?
+    {
+        return Ok(());
+    }
+    let temp = write_temp(path, data, Some(mode))?;
+    land(&temp, step("rename", path, || noreplace(&temp, path)))
 }
 
 /// Writes and syncs a file in a directory that nobody reads yet: one that is built aside and renamed

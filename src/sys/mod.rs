@@ -13,6 +13,7 @@ pub mod fault;
 pub mod foreground;
 pub mod journal;
 pub mod lock;
+mod nameless;
 pub mod plan;
 pub mod process;
 pub mod program;

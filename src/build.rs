@@ -17,7 +17,7 @@ use std::process::Command;
 const SWITCH: &str = "LOCI_LINK_DYNAMIC";
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rerun-if-env-changed={SWITCH}");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|is| is == value);
     let native = env::var("HOST").ok() == env::var("TARGET").ok();
