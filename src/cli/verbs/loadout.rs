@@ -406,7 +406,7 @@ fn show(context: &Context, level: &Level, pieces: &Pieces) -> Outcome {
                 .pieces()
                 .map(|piece| {
                     let (files, bytes) = count(piece);
-                    let what = if files == 0 { "-".to_owned() } else { format!("{files} files, {bytes} bytes") };
+                    let what = if files == 0 { "-".to_owned() } else { format!("{files} {}, {bytes} bytes", if files == 1 { "file" } else { "files" }) };
                     vec![shown::path(piece).to_string(), what]
                 })
                 .collect();
