@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::failure::Failure;
-use crate::custody::person::{self, Person};
+use super::{Answer, grant};
 use crate::loadout::algebra::{Decision, ReadOnly};
 use crate::loadout::archive::Stores;
 use crate::loadout::set::{Set, SetError};
@@ -98,15 +98,13 @@ pub fn vendor(level: &Level, flag: bool) -> Result<bool, Failure> {
     }
 }
 
-/// Hooks run with a person's rights, so only a person decides which do.
+/// Hooks run with a person's rights, so only a person decides which do. Where an agent asks, a request
+/// is filed, and that is the answer; `file` is what would be changed.
 ///
 /// # Errors
-/// Where something says that an agent asks.
-pub fn person(context: &Context, what: &str) -> Result<(), Failure> {
-    match person::decide(&person::facts(&context.env)) {
-        Person::Yes => Ok(()),
-        Person::No(why) => Err(Failure::new("person", format!("{what} is for people only: {why}"))),
-    }
+/// Where the request can't be filed.
+pub fn unless_person(context: &Context, file: &Path, command: &str) -> Result<Option<Answer>, Failure> {
+    grant::or_request(context, file, command)
 }
 
 /// What an interrupted change had left, said to people.

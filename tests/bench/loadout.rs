@@ -51,7 +51,7 @@ fn surface(dir: &Path) {
 }
 
 fn print(what: &str, ours: Duration, theirs: Duration, tool: &str) {
-    println!("{what}: {ours:.0?}, {tool}: {theirs:.0?}, ratio {:.2}", ours.as_secs_f64() / theirs.as_secs_f64());
+    println!("{what}: {ours:.2?}, {tool}: {theirs:.2?}, ratio {:.2}", ours.as_secs_f64() / theirs.as_secs_f64());
 }
 
 fn main() {
@@ -80,7 +80,7 @@ fn main() {
         nth += 1;
         shell(&scratch, &format!("cp -a big copy{nth}"));
     });
-    println!("(cp -a alone, not synced: {theirs:.0?})");
+    println!("(cp -a alone, not synced: {theirs:.2?})");
 
     let items = scratch.join("items/.loci/rules");
     fs::create_dir_all(&items).unwrap();

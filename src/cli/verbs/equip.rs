@@ -46,8 +46,12 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let named = wardrobe::sets(context, &level, &args.sets)?;
     let sets: Vec<&Set> = named.iter().map(|(_, set)| set).collect();
     let vendor = wardrobe::vendor(&level, args.vendor)?;
-    if !args.dry_run && sets.iter().any(|set| set.has_hooks()) {
-        wardrobe::person(context, "a set that switches hooks")?;
+    let command = format!("loci equip {} --level {}", args.sets.join(" "), level.dir.display());
+    if !args.dry_run
+        && sets.iter().any(|set| set.has_hooks())
+        && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
+    {
+        return Ok(answer);
     }
     if args.scoped {
         return scoped(context, &level, &sets, vendor, &args.command);

@@ -132,15 +132,17 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         What::Status => status(context, &level),
         What::Archive { name, pieces, here, dry_run } => save(context, &level, &stores, &name, &pieces, here, dry_run),
         What::Inject { name, dry_run } => {
-            if !dry_run {
-                wardrobe::person(context, "exchanging a loadout")?;
+            let command = format!("loci loadout inject {name} --level {}", level.dir.display());
+            if !dry_run && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".claude/settings.json"), &command)? {
+                return Ok(answer);
             }
             let report = inject::inject(&level, &stores, &name, dry_run)?;
             injected(context, &level, &report, dry_run)
         }
         What::Restore { dry_run } => {
-            if !dry_run {
-                wardrobe::person(context, "exchanging a loadout")?;
+            let command = format!("loci loadout restore --level {}", level.dir.display());
+            if !dry_run && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".claude/settings.json"), &command)? {
+                return Ok(answer);
             }
             match inject::restore(&level, &stores, dry_run)? {
                 Some(report) => injected(context, &level, &report, dry_run),
@@ -404,7 +406,7 @@ fn show(context: &Context, level: &Level, pieces: &Pieces) -> Outcome {
                 .pieces()
                 .map(|piece| {
                     let (files, bytes) = count(piece);
-                    let what = if files == 0 { "-".to_owned() } else { format!("{files} files, {bytes} bytes") };
+                    let what = if files == 0 { "-".to_owned() } else { format!("{files} {}, {bytes} bytes", if files == 1 { "file" } else { "files" }) };
                     vec![shown::path(piece).to_string(), what]
                 })
                 .collect();

@@ -67,8 +67,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let (decision, settled) = if args.dry_run {
         (wear::plan(&level, &[&set], vendor)?, Settled::default())
     } else {
-        if set.has_hooks() {
-            wardrobe::person(context, "switching hooks")?;
+        let command = format!("loci toggle {} {state} --level {}", args.item, level.dir.display());
+        if set.has_hooks()
+            && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
+        {
+            return Ok(answer);
         }
         let report = wear::apply(&level, "loci toggle", &[], &[&set], vendor)?;
         (report.decision, report.settled)

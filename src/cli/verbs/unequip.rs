@@ -27,8 +27,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
     let mut returned = wear::last(&level)?;
     if !args.dry_run {
-        if returned.worn.as_ref().is_some_and(|worn| worn.hooks) {
-            wardrobe::person(context, "taking back a set that switched hooks")?;
+        let command = format!("loci unequip --level {}", level.dir.display());
+        if returned.worn.as_ref().is_some_and(|worn| worn.hooks)
+            && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
+        {
+            return Ok(answer);
         }
         returned = wear::unequip(&level)?;
     }
