@@ -43,8 +43,15 @@ fn static_link(out: &Path) -> Option<Vec<String>> {
     for (asked, given) in [("libgcc_s.so", "libgcc_eh.a"), ("libc.so", "libc.a")] {
         fs::write(folder.join(asked), format!("INPUT({})\n", library(given)?.display())).ok()?;
     }
-    // A weak name that no static library has is nobody's; without this it would wait for a loader.
-    let words = vec!["-static-pie".to_owned(), "-Wl,-z,nodynamic-undefined-weak".to_owned(), format!("-L{}", folder.display())];
+    let words = vec![
+        "-static".to_owned(),
+        // At a fixed address nothing has to be relocated: that cost grows with every verb, and the gate would
+        // pay for all of them.
+        "-no-pie".to_owned(),
+        // A weak name that no static library has is nobody's; without this it would wait for a loader.
+        "-Wl,-z,nodynamic-undefined-weak".to_owned(),
+        format!("-L{}", folder.display()),
+    ];
     let (source, program) = (folder.join("probe.rs"), folder.join("probe"));
     fs::write(&source, PROBE).ok()?;
     let mut rustc = Command::new(env::var_os("RUSTC")?);

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::hooks::gate;
-use crate::hooks::harness::{self, Adapter, Answer};
+use crate::hooks::harness::{self, Adapter};
 use crate::sys::env::Env;
 use crate::sys::{process, term};
 
@@ -39,18 +39,11 @@ pub(super) fn end(adapter: &'static Adapter) -> ! {
 fn answered(adapter: &'static Adapter) -> u8 {
     // A panic is an answer like any other: the harness must not take its words for one.
     std::panic::set_hook(Box::new(|_| {}));
-    let answer = gate::answer(adapter, &Env::of_gate(), |late| {
-        say(&late);
-        process::end(late.code);
-    });
-    say(&answer);
-    answer.code
-}
-
-fn say(answer: &Answer) {
+    let answer = gate::answer(adapter, &Env::of_gate());
     // Where standard output is gone, the exit code and standard error still say it.
     let _ = term::out(answer.stdout.as_bytes());
     term::err(&answer.stderr);
+    answer.code
 }
 
 #[cfg(test)]

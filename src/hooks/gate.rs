@@ -5,11 +5,9 @@
 //! neither is silent**: whatever keeps the gate from checking a call is said, and a call of a tool
 //! that surely writes is refused where the check did not come to its end.
 
+use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -19,42 +17,37 @@ use crate::custody::asker::{self, Asker};
 use crate::custody::delegation::{self, Attempt};
 use crate::custody::{self, Surroundings, message};
 use crate::sys::env::Env;
+use crate::sys::process::LastWords;
 use crate::sys::{fault, process, shown, term, time};
 use crate::tree::settings;
 
 /// The most of a payload that is read.
 pub const MAX_PAYLOAD: u64 = 16 << 20;
 
-/// How long the gate takes at most: shorter than the timeout of any harness.
-pub const PATIENCE: Duration = Duration::from_secs(2);
+/// How many seconds the gate takes at most: shorter than the timeout of any harness.
+pub const PATIENCE: u32 = 2;
 
 /// Answers one call: the payload comes on standard input.
 ///
-/// Where the work takes longer than [`PATIENCE`] (a disk that hangs), `late` is called on another
-/// thread with the answer to that, and has to end the process; so `answer` does not return then.
+/// Where the work takes longer than [`PATIENCE`], the process ends with the answer to that, wherever
+/// it is.
 #[must_use]
-pub fn answer(adapter: &'static Adapter, env: &Env, late: impl FnOnce(Answer) + Send + 'static) -> Answer {
-    let kind = Arc::new(OnceLock::new());
-    let seen = Arc::clone(&kind);
-    // Whoever comes first speaks: two answers would be none.
-    let spoken = Arc::new(AtomicBool::new(false));
-    let silenced = Arc::clone(&spoken);
-    // Without room for a thread there is no deadline; a harness has one as well.
-    process::after(PATIENCE, move || {
-        if silenced.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        let why = format!("it took longer than {} s", PATIENCE.as_secs());
-        late((adapter.answer)(&unchecked(seen.get(), &why)));
-    });
+pub fn answer(adapter: &'static Adapter, env: &Env) -> Answer {
+    let kind = OnceCell::new();
+    process::set_last_words(last_words(adapter, None));
+    process::end_after(PATIENCE);
     // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
     let work = AssertUnwindSafe(|| judged(adapter, env, &kind));
     let verdict = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
-    while spoken.swap(true, Ordering::SeqCst) {
-        // The other thread speaks, and ends the process.
-        std::thread::park();
-    }
+    // Two answers would be none.
+    process::end_not();
     (adapter.answer)(&verdict)
+}
+
+/// What is said when the time is up.
+fn last_words(adapter: &Adapter, kind: Option<&Kind>) -> LastWords {
+    let Answer { stdout, stderr, code } = (adapter.answer)(&unchecked(kind, &format!("it took longer than {PATIENCE} s")));
+    LastWords { stdout: stdout.into_bytes(), stderr: stderr.into_bytes(), code }
 }
 
 /// What has to be known of a call to fail in the right direction.
@@ -91,7 +84,7 @@ fn not_checked(why: &str) -> Verdict {
     Verdict::Note(format!("loci: custody was not checked for this call: {why}"))
 }
 
-fn judged(adapter: &Adapter, env: &Env, kind: &OnceLock<Kind>) -> Verdict {
+fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Verdict {
     let (payload, more) = match term::stdin(MAX_PAYLOAD) {
         Ok(read) => read,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
@@ -103,7 +96,7 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceLock<Kind>) -> Verdict {
         Ok(event) => event,
         Err(error) => return not_checked(&format!("the payload {error}")),
     };
-    kind.get_or_init(|| Kind::of(&event.tool));
+    process::set_last_words(last_words(adapter, Some(kind.get_or_init(|| Kind::of(&event.tool)))));
     fault::point("gate");
     rule(adapter, env, &event, kind.get())
 }

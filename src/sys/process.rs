@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// The identity of a process: a number alone is given to somebody else later.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -105,15 +106,62 @@ pub fn own_program() -> io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
 
-/// Does something after a while on a thread of its own, unless the process has ended by then. Where
-/// there is no room for a thread, it is not done.
-pub fn after(patience: std::time::Duration, act: impl FnOnce() + Send + 'static) {
-    let wait = move || {
-        std::thread::sleep(patience);
-        act();
-    };
-    // It only waits: the smallest stack will do until then, and for a few words after.
-    let _ = std::thread::Builder::new().stack_size(128 << 10).spawn(wait);
+/// What a process says when its time is up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastWords {
+    /// For standard output.
+    pub stdout: Vec<u8>,
+    /// For standard error.
+    pub stderr: Vec<u8>,
+    /// The exit code.
+    pub code: u8,
+}
+
+static LAST_WORDS: AtomicPtr<LastWords> = AtomicPtr::new(std::ptr::null_mut());
+
+/// From now on these are the last words. The ones before are never freed: the alarm may go off while
+/// they are replaced.
+pub fn set_last_words(words: LastWords) {
+    LAST_WORDS.store(Box::into_raw(Box::new(words)), Ordering::SeqCst);
+}
+
+/// Ends the process after so many seconds with its last words, wherever it is then. A thread that
+/// waits would do it too, but costs more than all else that such a process does: on a busy machine
+/// its end has to wait for a turn of its own. What a signal can't end is a wait that only a kill ends
+/// (a network disk that hangs).
+pub fn end_after(seconds: u32) {
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+    let action = SigAction::new(SigHandler::Handler(speak_and_end), SaFlags::empty(), SigSet::empty());
+    // SAFETY: `speak_and_end` does nothing but what is allowed in a signal handler.
+    #[expect(unsafe_code, reason = "a handler can only be set so")]
+    let set = unsafe { sigaction(Signal::SIGALRM, &action) };
+    if set.is_ok() {
+        // Whoever started us may have blocked it.
+        let _ = SigSet::from(Signal::SIGALRM).thread_unblock();
+        nix::unistd::alarm::set(seconds);
+    }
+}
+
+/// Calls it off.
+pub fn end_not() {
+    nix::unistd::alarm::cancel();
+}
+
+extern "C" fn speak_and_end(_: nix::libc::c_int) {
+    let words = LAST_WORDS.load(Ordering::SeqCst);
+    // SAFETY: the pointer is null or came from a box that is never freed; `write` and `_exit` are
+    // allowed in a signal handler, and nothing is allocated.
+    #[expect(unsafe_code, reason = "only raw calls are allowed here")]
+    unsafe {
+        let mut code = 1;
+        if let Some(words) = words.as_ref() {
+            for (stream, text) in [(1, &words.stdout), (2, &words.stderr)] {
+                nix::libc::write(stream, text.as_ptr().cast(), text.len());
+            }
+            code = i32::from(words.code);
+        }
+        nix::libc::_exit(code)
+    }
 }
 
 /// Ends the process at once, whatever its other threads do.
