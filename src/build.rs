@@ -34,20 +34,33 @@ fn main() {
     }
 }
 
+/// The libraries that Rust's own library asks for, and what stands for them.
+const SHARED: [(&str, &str); 7] = [
+    ("libgcc_s.so", "libgcc_eh.a"),
+    ("libc.so", "libc.a"),
+    ("libm.so", "libm.a"),
+    ("librt.so", "librt.a"),
+    ("libpthread.so", "libpthread.a"),
+    ("libutil.so", "libutil.a"),
+    ("libdl.so", "libdl.a"),
+];
+
 /// What to say to the linker; `None` where the static libraries are not installed, or a small
 /// program that is linked with them does not work.
 fn static_link(out: &Path) -> Option<Vec<String>> {
-    // In this folder the names of the two shared libraries that rustc asks for stand for the static ones.
+    // In this folder the names of the shared libraries that rustc asks for stand for the static ones. Each
+    // that Rust's library can ask for has to be here: some linkers take a shared one into a static program
+    // without a word, and it then dies at its start.
     let folder = out.join("static");
     fs::create_dir_all(&folder).ok()?;
-    for (asked, given) in [("libgcc_s.so", "libgcc_eh.a"), ("libc.so", "libc.a")] {
-        fs::write(folder.join(asked), format!("INPUT({})\n", library(given)?.display())).ok()?;
+    for (asked, given) in SHARED {
+        let given = library(given)?;
+        // `libm.a` may be a script of the linker's, which has to be read as one.
+        let script = fs::read(&given).ok().filter(|text| text.len() < 4096 && text.starts_with(b"/*"));
+        fs::write(folder.join(asked), script.unwrap_or_else(|| format!("INPUT({})\n", given.display()).into_bytes())).ok()?;
     }
     let words = vec![
-        "-static".to_owned(),
-        // At a fixed address nothing has to be relocated: that cost grows with every verb, and the gate would
-        // pay for all of them.
-        "-no-pie".to_owned(),
+        "-static-pie".to_owned(),
         // A weak name that no static library has is nobody's; without this it would wait for a loader.
         "-Wl,-z,nodynamic-undefined-weak".to_owned(),
         format!("-L{}", folder.display()),
@@ -63,7 +76,7 @@ fn static_link(out: &Path) -> Option<Vec<String>> {
     (linked && Command::new(&program).output().ok()?.status.success()).then_some(words)
 }
 
-/// Threads, unwinding, thread-local destructors and the environment have to work.
+/// Threads, unwinding, thread-local destructors, the environment and numbers have to work.
 const PROBE: &str = r#"
 fn main() {
     thread_local! { static KEPT: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) }; }
@@ -71,6 +84,8 @@ fn main() {
         KEPT.with_borrow_mut(|kept| kept.push(1));
         std::panic::catch_unwind(|| { if std::env::args_os().count() > 0 { panic!("seen") } }).is_err()
     });
+    let number = std::hint::black_box(2.0_f64);
+    assert!(number.powf(number).exp().sin().is_finite());
     assert!(caught.join().unwrap() && std::env::current_dir().is_ok() && std::fs::metadata("/").is_ok());
 }
 "#;
