@@ -126,7 +126,7 @@ fn many_verbs_can_be_asked_for_and_none_that_runs_a_program() {
     world.file("home/repo/tpl/template.md", "---\ndescription: x\n---\n").file("home/repo/tpl/_loci/agent.md", "---\nid: {{ id }}\n---\n");
     world.file("home/repo/tpl/_loci/hooks/x.sh", "#!/bin/sh\n");
     for args in
-        [&["new", "agents/eve", "--template", "./tpl"][..], &["new", "agents/eve", "--template=./tpl"], &["new", "agents/eve", "-t./tpl"]]
+        [&["new", "agents/eve", "--template", "./tpl"][..], &["new", "agents/eve", "--template=./tpl"], &["new", "agents/eve", "-vt./tpl"]]
     {
         let id = ask(args);
         let shown = world.loci("home", ["approve", &id, "--json"]).exits(1).json();
