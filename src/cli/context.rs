@@ -1,5 +1,7 @@
 //! What every verb knows: flags resolved to intent, the environment, the way out.
 
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -24,6 +26,10 @@ pub struct Context {
     pub state: PathBuf,
     /// Whether standard output takes colours.
     pub colored: bool,
+    /// The words of the command line, the name of the program left out.
+    pub argv: Vec<OsString>,
+    /// Where what a verb says goes instead of the standard streams, when another verb runs it.
+    pub sink: Option<RefCell<String>>,
 }
 
 impl Context {
@@ -43,7 +49,7 @@ impl Context {
                 env.get(env::NO_COLOR).is_none() && term::stdout_is_terminal() && env.get(env::TERM).is_some_and(|term| term != "dumb")
             }
         };
-        Ok(Self { flags, env, cwd, home, state, colored })
+        Ok(Self { flags, env, cwd, home, state, colored, argv: env::arguments(), sink: None })
     }
 
     /// A path from the command line, made absolute; links and `..` stay as they are.
@@ -69,11 +75,27 @@ impl Context {
     /// Where standard output can't be written (a full disk behind a redirection).
     pub fn print(&self, words: impl FnOnce() -> String, object: impl FnOnce() -> Value) -> Result<(), Failure> {
         let text = if self.flags.json { format!("{}\n", object()) } else { words() };
+        if let Some(sink) = &self.sink {
+            sink.borrow_mut().push_str(&text);
+            return Ok(());
+        }
         term::out(text.as_bytes()).map_err(|error| Failure::new("io", "failed to write to standard output").caused_by(&error))
+    }
+
+    /// Whether somebody is there to be asked: at a terminal, and not through another verb.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.sink.is_none() && term::somebody_is_there()
     }
 
     /// Says something to people, on standard error.
     pub fn say(&self, words: &str) {
+        if let Some(sink) = &self.sink {
+            if !self.flags.json {
+                sink.borrow_mut().push_str(&format!("{words}\n"));
+            }
+            return;
+        }
         term::err(&format!("{words}\n"));
     }
 }

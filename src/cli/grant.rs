@@ -42,6 +42,11 @@ pub fn or_request(context: &Context, file: &Path, command: &str) -> Result<Optio
     request(context, file, command, &evidence).map(Some)
 }
 
+/// The words that loci was called with: what a person approves is that, and nothing that is like it.
+fn argv(context: &Context) -> Option<Vec<String>> {
+    context.argv.iter().map(|word| word.to_str().map(str::to_owned)).collect()
+}
+
 fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Outcome {
     let (asker, _) = asker::here(&context.env, &context.cwd).unwrap_or_default();
     let surroundings = surroundings(context)?;
@@ -55,7 +60,7 @@ fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Out
         session: None,
         sub_agent: None,
         tool: &tool,
-        change: Change::Command(command.to_owned()),
+        change: Change::Verb { argv: argv(context), cwd: context.cwd.clone(), command: command.to_owned() },
         ruling: &ruling,
         reads: Vec::new(),
         at: time::now(),

@@ -11,9 +11,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("See where you are", &["where", "tree", "resolve", "explain", "show", "doctor"]),
     ("Make agents", &["new", "templates"]),
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
-    ("Own directories", &["own", "disown", "check"]),
+    ("Own directories", &["own", "disown", "extract", "permit", "check"]),
     ("Hand work over", &["inbox", "handover"]),
-    ("Grant (people only)", &["connect", "disconnect"]),
+    ("Grant (people only)", &["requests", "approve", "deny", "grants", "connect", "disconnect"]),
     ("Be asked (called by harnesses)", &["gate"]),
     ("Help yourself", &["init", "demo", "help"]),
 ];

@@ -6,6 +6,7 @@
 
 pub mod args;
 pub mod context;
+mod errand;
 pub mod failure;
 mod gate;
 pub mod grant;

@@ -64,7 +64,7 @@ pub fn answer(
     let mut answered = where_to(message);
     if let Answered::To { id, to, .. } = &mut answered {
         let body = message.text("from_body").map(PathBuf::from).unwrap_or_default();
-        let key = key(&[b"reply", message.key.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()]);
+        let key = key(&[b"reply", message.id.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()]);
         let reply = Letter {
             id: letter::id(at, &key),
             kind: Kind::Reply,
@@ -83,6 +83,13 @@ pub fn answer(
     }
     let mut record = inbox::record(at, &message.key, state.word(), by);
     record["text"] = text.into();
+    // Requests that are held beside the messages are told apart by their file: the same one may be asked
+    // in another hour again.
+    if let Some(name) =
+        message.path.file_name().and_then(|name| name.to_str()).filter(|_| message.path.parent().is_some_and(|dir| dir.ends_with("held")))
+    {
+        record["held"] = name.into();
+    }
     if let Answered::To { id, .. } = &answered {
         record["reply"] = id.clone().into();
     }

@@ -8,6 +8,7 @@ use super::mask;
 use super::patch;
 use super::ruling::ActRuling;
 use crate::sys::disk;
+use crate::text::digest;
 
 /// The most of a captured change that stands in a message; the rest is cut, said, and kept beside.
 pub const MAX_CHANGE: usize = 256 << 10;
@@ -33,6 +34,15 @@ pub enum Change {
     Patch(String),
     /// A shell command. Never executed by loci.
     Command(String),
+    /// A verb of loci that only a person carries out; `approve` can.
+    Verb {
+        /// Its words, the name of the program left out; `None` where they are not UTF-8.
+        argv: Option<Vec<String>>,
+        /// Where it was called.
+        cwd: PathBuf,
+        /// How a person would call it.
+        command: String,
+    },
     /// What a tool was given that has no closer form.
     Input(String),
     /// Nothing was captured.
@@ -57,11 +67,13 @@ pub(super) struct Captured {
     pub(super) text: String,
     /// What tells one attempt from another.
     pub(super) raw: String,
+    /// Digests of the file that a patch is against, and of what comes out; `absent` for none.
+    pub(super) sides: Option<(String, String)>,
 }
 
 impl Captured {
     fn new(word: &'static str, language: &'static str, text: String) -> Self {
-        Self { word, language, raw: format!("{word}\n{text}"), text }
+        Self { word, language, raw: format!("{word}\n{text}"), text, sides: None }
     }
 
     pub(super) fn carries(&self) -> String {
@@ -69,6 +81,7 @@ impl Captured {
             "patch" => "your change as a patch",
             "content" => "the digest of your content",
             "command" => "your command (it will not be run)",
+            "verb" => "the command that a person may approve",
             "input" => "what the tool was given",
             _ => "which file it was, and nothing of the change",
         }
@@ -86,6 +99,10 @@ pub(super) fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captu
     match change {
         Change::None => Captured::new("none", "", String::new()),
         Change::Command(text) => Captured::new("command", "text", text.clone()),
+        Change::Verb { argv, cwd, command } => {
+            let raw = format!("verb\n{command}\n{argv:?}\n{}", cwd.display());
+            Captured { raw, ..Captured::new("verb", "text", command.clone()) }
+        }
         Change::Input(text) => Captured::new("input", "text", text.clone()),
         Change::Patch(text) => Captured::new("patch", "diff", part_of(text, acts)),
         Change::Content { path, bytes } => {
@@ -121,7 +138,10 @@ fn compared(
     };
     let Some(new) = apply(old.as_deref()) else { return Captured::new("input", "text", as_text()) };
     let captured = match diff::difference(&name, old.as_deref(), Some(&new)) {
-        Difference::Text(text) => Captured::new("patch", "diff", text),
+        Difference::Text(text) => {
+            let digest = |side: Option<&[u8]>| side.map_or_else(|| "absent".to_owned(), digest::sha256);
+            Captured { sides: Some((digest(old.as_deref()), digest(Some(&new)))), ..Captured::new("patch", "diff", text) }
+        }
         Difference::Digest(text) => Captured::new("content", "text", text),
         Difference::None => Captured::new("patch", "diff", String::new()),
     };

@@ -12,6 +12,7 @@ use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
 use super::mask;
+use super::requests;
 use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
 use crate::sys::disk;
 use crate::sys::shown;
@@ -197,14 +198,15 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     mailbox.deliver(&digest_key, &digest.render())?;
     let mut record = inbox::record(attempt.at, &digest_key, if placed.is_some() { "held" } else { "unkept" }, attempt.asker.name());
     if placed.is_some() {
-        record["held"] = name.into();
+        record["held"] = name.clone().into();
     }
     record["targets"] = targets.iter().take(8).map(|path| shown::path(path).to_string()).collect::<Vec<_>>().into();
     record["tool"] = attempt.tool.into();
     mailbox.log(&record)?;
     let again = matches!(placed, Some(Placed::Again(_)));
+    let state = if again { requests::state_of(&mailbox.newest_records().unwrap_or_default(), &name) } else { inbox::State::New };
     let id = if placed.is_some() { letter.id } else { digest.id };
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state: inbox::State::New, last_worked: None })
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked: None })
 }
 
 /// The record of a delivery, and what the log said before. Only its end is read, and only where it
@@ -274,6 +276,11 @@ fn write_letter(
     if cut < masked.len() {
         fields.push(("cut", Field::Count(masked.len() - cut)));
     }
+    if let Some((base, result)) = &captured.sides {
+        fields.push(("base", Field::Text(base.clone())));
+        fields.push(("result", Field::Text(result.clone())));
+    }
+    fields.extend(verb_fields(&attempt.change));
     fields.push(("hops", Field::Count(0)));
     fields.extend(more.iter().cloned());
     let mut body = format!(
@@ -309,6 +316,16 @@ fn write_letter(
         at: time::to_second(attempt.at),
         fields,
         body,
+    }
+}
+
+/// The words of a verb that is asked for, where they can be written down whole and hold no secret.
+fn verb_fields(change: &Change) -> Vec<(&'static str, Field)> {
+    let Change::Verb { argv: Some(argv), cwd, .. } = change else { return Vec::new() };
+    let fits = argv.iter().map(String::len).sum::<usize>() <= MAX_LIST && argv.iter().all(|word| mask::mask(word).1 == 0);
+    match cwd.to_str().filter(|_| fits) {
+        Some(cwd) => vec![("argv", Field::List(argv.clone())), ("cwd", Field::Text(cwd.to_owned()))],
+        None => Vec::new(),
     }
 }
 

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::act::{Act, ActKind};
 use super::asker::Asker;
-use super::judge::{self, ActFacts, Facts, OwnerFile, Station, WallHit};
+use super::grants;
+use super::judge::{self, ActFacts, Facts, OwnerFile, Permits, Station, WallHit};
 use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
 use super::worktree;
 use crate::sys::disk::{self, Kind};
+use crate::sys::time::Timestamp;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
 use crate::tree::climb;
@@ -79,10 +81,32 @@ pub fn lives(agent: &AgentId, dir: &Path) -> bool {
 
 /// What has to be known to rule on these acts.
 #[must_use]
-pub fn facts(acts: &[Act], asker: &Asker, surroundings: &Surroundings) -> Facts {
+pub fn facts(acts: &[Act], asker: &Asker, surroundings: &Surroundings, now: Timestamp) -> Facts {
     let mut look = Look::new(asker, surroundings);
-    let acts = acts.iter().map(|act| look.at(act)).collect();
-    Facts { acts }
+    let acts: Vec<ActFacts> = acts.iter().map(|act| look.at(act)).collect();
+    let permits = permits(&acts, asker, &surroundings.state, now);
+    Facts { acts, permits }
+}
+
+/// What was permitted: looked for only where something may be somebody else's, so that what passes
+/// anyhow pays nothing.
+fn permits(acts: &[ActFacts], asker: &Asker, state: &Path, now: Timestamp) -> Permits {
+    let others = |station: &Station| match &station.owner {
+        Some((_, OwnerFile::Clear { owner, body: None, .. })) => asker.agent.as_ref() != Some(owner),
+        owner => owner.is_some(),
+    };
+    if !acts.iter().any(|act| act.wall.is_none() && act.up.last().is_some_and(|station| !station.home && others(station))) {
+        return Permits { now, ..Permits::default() };
+    }
+    let file = grants::file(state);
+    match grants::read(state) {
+        Ok(found) => {
+            let note = (found.skipped > 0)
+                .then(|| format!("{} lines of {} can't be read, and grant nothing", found.skipped, crate::sys::shown::path(&file)));
+            Permits { now, all: found.all.into_iter().filter_map(|grant| grant.permit).collect(), file, note }
+        }
+        Err(error) => Permits { now, file, note: Some(format!("nothing is permitted: failed to {error}")), ..Permits::default() },
+    }
 }
 
 /// One call's look at the disk: no directory is read twice.

@@ -95,6 +95,10 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
                 let name = text("held");
                 if !one.held.contains(&name) {
                     one.held.push(name);
+                    // One more of an hour whose requests were all answered.
+                    if one.state.is_closed() {
+                        one.state = State::Taken;
+                    }
                 }
             }
             "unkept" => one.unkept += 1,
@@ -191,7 +195,7 @@ pub fn read(mailbox: &Mailbox) -> Result<Contents, MailError> {
     Ok(contents)
 }
 
-fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> {
+pub(super) fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> {
     let (data, _) = disk::read_start(path, MAX_LETTER)?;
     let header = header::parse(&data);
     // A file whose id does not belong to its name was not put there by a delivery.

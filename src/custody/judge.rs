@@ -6,9 +6,11 @@ use globset::GlobBuilder;
 
 use super::act::{Act, ActKind};
 use super::asker::Asker;
+use super::grants::Permit;
 use super::ruling::{ActRuling, Owner, Ruling, Verdict, Who, Why};
 use super::wall::Walled;
 use crate::sys::shown;
+use crate::sys::time::{self, Timestamp};
 use crate::text::name::AgentId;
 
 /// What an owner file says.
@@ -82,6 +84,21 @@ pub struct ActFacts {
 pub struct Facts {
     /// Act by act.
     pub acts: Vec<ActFacts>,
+    /// What a person permitted.
+    pub permits: Permits,
+}
+
+/// What a person permitted, as far as it was looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Permits {
+    /// The time that it is asked at.
+    pub now: Timestamp,
+    /// The permits, whether over or not.
+    pub all: Vec<Permit>,
+    /// The log that they stand in.
+    pub file: PathBuf,
+    /// What is wrong with that log.
+    pub note: Option<String>,
 }
 
 /// How many notes a ruling has at most.
@@ -90,13 +107,14 @@ const MAX_NOTES: usize = 4;
 /// Rules on each act; the strictest verdict is the verdict of all.
 #[must_use]
 pub fn judge(facts: &Facts, asker: &Asker) -> Ruling {
-    let acts: Vec<ActRuling> = facts.acts.iter().map(|act| one(act, asker)).collect();
+    let acts: Vec<ActRuling> = facts.acts.iter().map(|act| one(act, asker, &facts.permits)).collect();
     let verdict = acts.iter().map(|act| act.verdict).max().unwrap_or(Verdict::Allow);
-    let unresolved = acts.iter().filter_map(|act| match &act.why {
+    let said = acts.iter().filter_map(|act| match &act.why {
         Why::Unresolved(why) => Some(format!("whose {} is was not checked: {why}", shown::path(&act.act.path))),
+        Why::Permitted { id, until } => Some(format!("{} is written by permit {id}, until {until}", shown::path(act.path()))),
         _ => None,
     });
-    let notes = unresolved.take(MAX_NOTES).collect();
+    let notes = facts.permits.note.iter().cloned().chain(said).take(MAX_NOTES).collect();
     Ruling { verdict, acts, notes }
 }
 
@@ -115,19 +133,19 @@ impl Said {
     }
 }
 
-fn one(facts: &ActFacts, asker: &Asker) -> ActRuling {
+fn one(facts: &ActFacts, asker: &Asker, permits: &Permits) -> ActRuling {
     let (real, said) = match (&facts.act.kind, &facts.real) {
         (ActKind::Read, _) => (None, Said::plain(Verdict::Allow, Why::Reads)),
         (ActKind::Run, _) => (None, Said::plain(Verdict::Unknown, Why::CannotKnow)),
         (_, None) => (None, Said::plain(Verdict::Unknown, Why::Unresolved("nobody looked".to_owned()))),
         (_, Some(Err(why))) => (None, Said::plain(Verdict::Unknown, Why::Unresolved(why.clone()))),
-        (_, Some(Ok(real))) => (Some(real.clone()), ruled(facts, real, asker)),
+        (_, Some(Ok(real))) => (Some(real.clone()), ruled(facts, real, asker, permits)),
     };
     let Said { verdict, why, owner, decided_by, line } = said;
     ActRuling { act: facts.act.clone(), real, owner, verdict, decided_by, line, why }
 }
 
-fn ruled(facts: &ActFacts, real: &Path, asker: &Asker) -> Said {
+fn ruled(facts: &ActFacts, real: &Path, asker: &Asker, permits: &Permits) -> Said {
     if let Some(hit) = &facts.wall {
         let dir = hit.path.parent().unwrap_or(&hit.path).to_owned();
         return Said {
@@ -138,10 +156,13 @@ fn ruled(facts: &ActFacts, real: &Path, asker: &Asker) -> Said {
             line: None,
         };
     }
-    let here = climb(&facts.up, real, asker);
+    let mut here = climb(&facts.up, real, asker);
     if here.verdict == Verdict::Refuse {
-        return here;
+        let Some(permit) = permits.all.iter().find(|permit| permit.covers(asker, real, permits.now)) else { return here };
+        let why = Why::Permitted { id: permit.id.clone(), until: time::to_second(permit.until) };
+        here = Said { verdict: Verdict::Allow, why, decided_by: Some(permits.file.clone()), line: None, owner: here.owner };
     }
+    // What takes an owned place away takes its owner file, which is the human's: no permit opens that.
     facts.below.iter().find_map(|station| taken_along(station, asker)).unwrap_or(here)
 }
 
@@ -271,7 +292,7 @@ mod tests {
     }
 
     fn verdict(facts: ActFacts, asker: &Asker) -> (Verdict, &'static str) {
-        let ruling = judge(&Facts { acts: vec![facts] }, asker);
+        let ruling = judge(&Facts { acts: vec![facts], ..Facts::default() }, asker);
         (ruling.verdict, ruling.acts[0].why.word())
     }
 
@@ -298,7 +319,7 @@ mod tests {
             on(ActKind::Run, "/", vec![]),
             on(ActKind::Write, "/r/x", vec![owned("/r", "bob", None, &[])]),
         ];
-        let ruled = |count: usize| judge(&Facts { acts: acts[..count].to_vec() }, &alice()).verdict;
+        let ruled = |count: usize| judge(&Facts { acts: acts[..count].to_vec(), ..Facts::default() }, &alice()).verdict;
         assert_eq!([ruled(0), ruled(1), ruled(2), ruled(3)], [Verdict::Allow, Verdict::Allow, Verdict::Unknown, Verdict::Refuse]);
     }
 
@@ -307,7 +328,7 @@ mod tests {
         let home = Station { dir: "/alice".into(), home: true, owner: None, identity: None, copy: false };
         let mut facts = on(ActKind::Write, "/alice/.loci/agent.md", vec![home]);
         facts.wall = Some(WallHit { path: "/alice/.loci/agent.md".into(), what: Walled::Identity, decided_by: None });
-        let ruling = judge(&Facts { acts: vec![facts] }, &alice());
+        let ruling = judge(&Facts { acts: vec![facts], ..Facts::default() }, &alice());
         assert_eq!((ruling.verdict, &ruling.acts[0].owner.as_ref().unwrap().who), (Verdict::Refuse, &Who::Human));
     }
 
@@ -388,11 +409,11 @@ mod tests {
         #[test]
         fn more_acts_are_never_milder(ups in prop::collection::vec(stations(), 1..5)) {
             let facts: Vec<ActFacts> = ups.into_iter().map(|up| on(ActKind::Write, PATH, up)).collect();
-            let all = judge(&Facts { acts: facts.clone() }, &alice()).verdict;
-            let turned = judge(&Facts { acts: facts.iter().rev().cloned().collect() }, &alice()).verdict;
+            let all = judge(&Facts { acts: facts.clone(), ..Facts::default() }, &alice()).verdict;
+            let turned = judge(&Facts { acts: facts.iter().rev().cloned().collect(), ..Facts::default() }, &alice()).verdict;
             prop_assert_eq!(all, turned);
             for fact in facts {
-                let one = judge(&Facts { acts: vec![fact] }, &alice()).verdict;
+                let one = judge(&Facts { acts: vec![fact], ..Facts::default() }, &alice()).verdict;
                 prop_assert!(one <= all);
             }
         }

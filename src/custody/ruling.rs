@@ -85,6 +85,13 @@ pub enum Why {
     Plumbing,
     /// A copy of somebody else's, in a separate worktree on a branch of its own.
     Worktree,
+    /// Somebody else's, and a person permitted it for a time.
+    Permitted {
+        /// The permit.
+        id: String,
+        /// Until when, in whole seconds.
+        until: String,
+    },
     /// Somebody else owns it.
     Owned,
     /// Somebody owns it, and the owner file is broken in this way.
@@ -111,6 +118,7 @@ impl Why {
             Self::Commons(_) => "commons",
             Self::Plumbing => "plumbing",
             Self::Worktree => "worktree",
+            Self::Permitted { .. } => "permitted",
             Self::Owned => "owned",
             Self::Broken(_) => "broken-owner-file",
             Self::Wall(_) => "wall",

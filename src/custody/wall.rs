@@ -92,16 +92,31 @@ const ROWS: &[Row] = &[
     all(&["claude-code", "managed-settings.d"], CLAUDE),
     file(&[".codex", "config.toml"], CODEX),
     file(&[".codex", "hooks.json"], CODEX),
+    file(&[".codex", "managed_config.toml"], CODEX),
+    file(&[".codex", "requirements.toml"], CODEX),
     all(&[".codex", "hooks"], CODEX),
+    all(&[".codex", "plugins"], CODEX),
+    file(&["etc", "codex", "config.toml"], CODEX),
+    file(&["etc", "codex", "managed_config.toml"], CODEX),
+    file(&["etc", "codex", "requirements.toml"], CODEX),
     file(&[".gemini", "settings.json"], GEMINI),
     file(&[".gemini", "trustedFolders.json"], GEMINI),
+    // It can name another settings file.
+    file(&[".gemini", ".env"], GEMINI),
+    file(&["gemini-cli", "settings.json"], GEMINI),
+    file(&["gemini-cli", "system-defaults.json"], GEMINI),
     all(&[".gemini", "hooks"], GEMINI),
     all(&[".gemini", "extensions"], GEMINI),
     file(&[".qwen", "settings.json"], QWEN),
     file(&[".qwen", "trustedFolders.json"], QWEN),
+    file(&[".qwen", ".env"], QWEN),
+    file(&["qwen-code", "settings.json"], QWEN),
+    file(&["qwen-code", "system-defaults.json"], QWEN),
     all(&[".qwen", "hooks"], QWEN),
     all(&[".qwen", "extensions"], QWEN),
     all(&[".github", "hooks"], COPILOT),
+    file(&[".github", "copilot", "settings.json"], COPILOT),
+    file(&[".github", "copilot", "settings.local.json"], COPILOT),
     all(&[".copilot", "hooks"], COPILOT),
     file(&[".copilot", "config.json"], COPILOT),
     file(&[".copilot", "settings.json"], COPILOT),
@@ -109,6 +124,7 @@ const ROWS: &[Row] = &[
     file(&["opencode.jsonc"], OPENCODE),
     all(&[".opencode", "plugin"], OPENCODE),
     all(&[".opencode", "plugins"], OPENCODE),
+    file(&[".config", "opencode", "config.json"], OPENCODE),
     all(&[".config", "opencode", "plugin"], OPENCODE),
     all(&[".config", "opencode", "plugins"], OPENCODE),
     file(&[".pi", "settings.json"], PI),
@@ -121,6 +137,7 @@ const ROWS: &[Row] = &[
     all(&[".clinerules", "hooks"], CLINE),
     all(&[".cline", "hooks"], CLINE),
     all(&["Cline", "Hooks"], CLINE),
+    file(&[".cline", "data", "globalState.json"], CLINE),
 ];
 
 /// What of `~/.loci/` stays walled off from the agent whose body the home is. To everybody else all
@@ -278,6 +295,101 @@ mod tests {
             ("/h/.local/state/loci/sessions/a.json", Walled::State),
         ] {
             assert_eq!(inside(Path::new(path), &grounds()), Some(what), "{path}");
+        }
+    }
+
+    /// Every file with which a harness could be told to run no hooks, or others: `disableAllHooks` and
+    /// its like, hooks themselves, plugins that bring some, and files that name other settings.
+    #[test]
+    fn no_harness_is_unhooked() {
+        for (harness, files) in [
+            (
+                CLAUDE,
+                &[
+                    "/r/.claude/settings.json",
+                    "/r/.claude/settings.local.json",
+                    "/h/.claude/settings.json",
+                    "/h/.claude.json",
+                    "/r/.claude/hooks/gate.sh",
+                    "/h/.claude/plugins/p/hooks/hooks.json",
+                    "/etc/claude-code/managed-settings.json",
+                    "/etc/claude-code/managed-settings.d/x.json",
+                ][..],
+            ),
+            (
+                CODEX,
+                &[
+                    "/r/.codex/config.toml",
+                    "/h/.codex/config.toml",
+                    "/r/.codex/hooks.json",
+                    "/h/.codex/managed_config.toml",
+                    "/etc/codex/config.toml",
+                ],
+            ),
+            (
+                GEMINI,
+                &[
+                    "/r/.gemini/settings.json",
+                    "/h/.gemini/settings.json",
+                    "/h/.gemini/trustedFolders.json",
+                    "/r/.gemini/.env",
+                    "/h/.gemini/extensions/x/hooks/hooks.json",
+                    "/etc/gemini-cli/settings.json",
+                ],
+            ),
+            (
+                QWEN,
+                &[
+                    "/r/.qwen/settings.json",
+                    "/h/.qwen/settings.json",
+                    "/h/.qwen/trustedFolders.json",
+                    "/r/.qwen/.env",
+                    "/etc/qwen-code/settings.json",
+                ],
+            ),
+            (
+                COPILOT,
+                &[
+                    "/r/.github/hooks/loci.json",
+                    "/r/.github/copilot/settings.json",
+                    "/r/.github/copilot/settings.local.json",
+                    "/h/.copilot/config.json",
+                    "/h/.copilot/settings.json",
+                    "/h/.copilot/hooks/x.json",
+                ],
+            ),
+            (
+                OPENCODE,
+                &[
+                    "/r/opencode.json",
+                    "/r/opencode.jsonc",
+                    "/h/.config/opencode/opencode.json",
+                    "/h/.config/opencode/config.json",
+                    "/r/.opencode/plugins/loci.js",
+                    "/h/.config/opencode/plugin/loci.js",
+                ],
+            ),
+            (PI, &["/r/.pi/settings.json", "/h/.pi/agent/settings.json", "/r/.pi/extensions/loci.ts", "/h/.pi/agent/extensions/loci.ts"]),
+            (HERMES, &["/h/.hermes/config.yaml", "/h/.hermes/hooks/x/handler.py", "/h/.hermes/plugins/x/plugin.yaml"]),
+            (
+                CLINE,
+                &[
+                    "/r/.clinerules/hooks/PreToolUse",
+                    "/h/.cline/hooks/PreToolUse",
+                    "/h/Documents/Cline/Hooks/PreToolUse",
+                    "/h/.cline/data/globalState.json",
+                ],
+            ),
+        ] {
+            for file in files {
+                assert_eq!(inside(Path::new(file), &grounds()), Some(harness), "{file}");
+                // With the folder it stands in taken away or exchanged it would go along.
+                let dir = Path::new(file).parent().unwrap();
+                let gone = covered(dir, &act(ActKind::Rename, dir.to_str().unwrap()), &grounds());
+                let named = inside(dir, &grounds()).is_some() || gone.iter().any(|(item, ..)| item == Path::new(file));
+                let anywhere = ["/r", "/h", "/etc/claude-code/managed-settings.d", "/h/.config/opencode"].contains(&dir.to_str().unwrap());
+                assert!(named || anywhere, "{file}");
+            }
         }
     }
 

@@ -38,6 +38,12 @@ pub fn var(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// The words that this program was called with, its own name left out.
+#[must_use]
+pub fn arguments() -> Vec<OsString> {
+    std::env::args_os().skip(1).collect()
+}
+
 /// The environment of this process as a value, taken once and handed down.
 #[derive(Debug, Clone, Default)]
 pub struct Env {

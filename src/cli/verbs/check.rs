@@ -12,19 +12,23 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::asker::{self, Asker};
+use crate::custody::range::{self, RangeError};
 use crate::custody::{self, ActRuling, Ruling, Verdict, Who, Why};
-use crate::sys::shown;
+use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 
 /// Ask whose paths are, and whether a write there would pass
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: 0 allowed, 1 refused, 2 could not be asked.\n\nExamples:\n  loci check src/billing/tax.rs\n  loci check --as alice services/*/README.md --json"
+    after_help = "Exit code: 0 allowed, 1 refused, 2 could not be asked.\n\nExamples:\n  loci check src/billing/tax.rs\n  loci check --as alice services/*/README.md --json\n  loci check --diff origin/main..HEAD --as alice     # in CI: whose the commits touch"
 )]
 pub struct Args {
     /// The paths
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "diff", value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// The files that these commits touch, of a renamed one both names; a separate worktree excuses nothing
+    #[arg(long, value_name = "BASE..HEAD", conflicts_with = "paths")]
+    diff: Option<String>,
     /// The directory that relative paths start from (default: here)
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -36,11 +40,39 @@ pub struct Args {
 /// Where it can't be said who asks.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let cwd = args.cwd.as_deref().map_or_else(|| context.cwd.clone(), |dir| context.absolute(dir));
+    if let Some(range) = &args.diff {
+        return in_range(context, &cwd, range);
+    }
     let paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();
     let asker = asker(context, &cwd, &paths)?;
     let acts: Vec<Act> = paths.into_iter().map(|path| Act { kind: ActKind::Write, path, follow: true, below: false }).collect();
     let ruling = custody::rule(&acts, &asker, &surroundings(context)?);
     context.print(|| words(context, &ruling, &asker), || object(&ruling))?;
+    Ok(if ruling.verdict == Verdict::Refuse { Answer::No } else { Answer::Yes })
+}
+
+/// Whose the commits of a range touch.
+fn in_range(context: &Context, cwd: &Path, range: &str) -> Outcome {
+    let touched = range::touched(cwd, range).map_err(|error| {
+        let failure = Failure::new("git", format!("failed to {error}"));
+        match error {
+            RangeError::NoBase | RangeError::NoCommit(_) => failure.hint("git fetch --unshallow origin"),
+            RangeError::Words(_) => failure.hint("loci check --diff origin/main..HEAD --as AGENT"),
+            _ => failure,
+        }
+    })?;
+    let asker = asker(context, cwd, &touched.paths)?;
+    let act = |path: &PathBuf| Act { kind: ActKind::Write, path: path.clone(), follow: false, below: false };
+    let acts: Vec<Act> = touched.paths.iter().map(act).collect();
+    let ruling = custody::rule_on_return(&acts, &asker, &surroundings(context)?, time::now());
+    context.print(
+        || if acts.is_empty() { "the range touches no file\n".to_owned() } else { words(context, &ruling, &asker) },
+        || {
+            let mut object = object(&ruling);
+            object["range"] = json!({ "base": touched.base, "head": touched.head, "top": touched.top.to_string_lossy() });
+            object
+        },
+    )?;
     Ok(if ruling.verdict == Verdict::Refuse { Answer::No } else { Answer::Yes })
 }
 
@@ -82,6 +114,7 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
         Why::Commons(glob) => format!("common: {owner} leaves `{}` to everybody{file}", shown::text(glob)),
         Why::Plumbing => "git's own files are nobody's".to_owned(),
         Why::Worktree => format!("a copy of {owner}'s in a separate worktree{file}"),
+        Why::Permitted { id, until } => format!("{owner}'s, permitted until {until} by {}{file}", shown::text(id)),
         Why::Owned => format!("{owner}'s{file}"),
         Why::Broken(why) => format!("somebody's, and the owner file can't be used: {}{file}", shown::text(why)),
         Why::Wall(what) => format!("only a person changes it: {}{file}", what.what()),
@@ -103,12 +136,17 @@ fn act_object(act: &ActRuling) -> Value {
         Who::Human => Some("human"),
         Who::Unclear => None,
     });
-    json!({
+    let mut object = json!({
         "act": act.act.kind,
         "path": act.path().to_string_lossy(),
         "owner": owner,
         "verdict": act.verdict,
         "decided_by": act.decided_by.as_ref().map(|file| file.to_string_lossy()),
         "why": act.why.word(),
-    })
+    });
+    if let Why::Permitted { id, until } = &act.why {
+        object["permit"] = id.as_str().into();
+        object["until"] = until.as_str().into();
+    }
+    object
 }

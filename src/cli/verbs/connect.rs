@@ -152,7 +152,7 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'
     if let Some(answer) = grant::or_request(context, &change.file, command)? {
         return Ok(answer);
     }
-    if term::somebody_is_there() {
+    if context.asks() {
         context.say(diff(change, &file).trim_end());
         let asked = term::ask(&format!("{verb} {title} ({file})? [y/N] "));
         let said = asked.map_err(|error| Failure::new("io", "failed to ask").caused_by(&error))?;

@@ -16,7 +16,7 @@ use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{Ground, Reach};
 use crate::hooks::harness::{self, Adapter};
 use crate::sys::plan::Step;
-use crate::sys::{disk, env, process, shown, term};
+use crate::sys::{disk, env, process, shown};
 
 /// Set up the home level, and offer to connect the harnesses that are installed
 #[derive(Debug, ClapArgs)]
@@ -46,7 +46,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let harnesses = harnesses(context);
     context.print(|| words(context, &setup, &harnesses, args.dry_run), || object(context, &setup, &harnesses, args.dry_run))?;
-    if !args.dry_run && !context.flags.json && term::somebody_is_there() && grant::person(context) == Person::Yes {
+    if !args.dry_run && !context.flags.json && context.asks() && grant::person(context) == Person::Yes {
         for adapter in harnesses.iter().filter(|one| one.to_connect()).filter_map(|one| one.adapter) {
             // Each one shows what it would change, and asks.
             connect::for_user(context, adapter)?;

@@ -137,7 +137,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
                 return Ok(answer);
             }
             let report = inject::inject(&level, &stores, &name, dry_run)?;
-            injected(context, &level, &report, dry_run)
+            injected(context, &level, &stores, &report, dry_run)
         }
         What::Restore { dry_run } => {
             let command = format!("loci loadout restore --level {}", level.dir.display());
@@ -145,7 +145,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
                 return Ok(answer);
             }
             match inject::restore(&level, &stores, dry_run)? {
-                Some(report) => injected(context, &level, &report, dry_run),
+                Some(report) => injected(context, &level, &stores, &report, dry_run),
                 None => nothing(context, "nothing was ever injected here", json!({ "schema": 1, "name": null })),
             }
         }
@@ -280,7 +280,7 @@ fn strings(paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
-fn injected(context: &Context, level: &Level, report: &Report, dry: bool) -> Outcome {
+fn injected(context: &Context, level: &Level, stores: &Stores, report: &Report, dry: bool) -> Outcome {
     wardrobe::say_settled(context, &report.settled);
     for relay in &report.relays {
         let done = if dry { "would be put back" } else { "was put back" };
@@ -294,6 +294,8 @@ fn injected(context: &Context, level: &Level, report: &Report, dry: bool) -> Out
     }
     say_untransportable(context, &transport::failing(&level.dir, &report.surface)?);
     let name = report.name.as_deref().unwrap_or("nothing");
+    // What is approved is this content, whatever is saved under the name by then.
+    let hash = report.name.as_deref().and_then(|name| archive::find(stores, name).ok()).map(|archive| archive.record.hash);
     let words = || {
         let mut text: String = report.pieces.iter().map(|piece| format!("{} {}\n", piece.how, shown::path(&piece.path))).collect();
         let done = if dry { "would be worn" } else { "is worn" };
@@ -303,7 +305,7 @@ fn injected(context: &Context, level: &Level, report: &Report, dry: bool) -> Out
     let object = || {
         let pieces: Vec<Value> = report.pieces.iter().map(|one| json!({ "path": one.path.to_string_lossy(), "how": one.how })).collect();
         json!({
-            "schema": 1, "level": level.dir.to_string_lossy(), "dry_run": dry, "name": report.name, "was": report.was, "pieces": pieces,
+            "schema": 1, "level": level.dir.to_string_lossy(), "dry_run": dry, "name": report.name, "hash": hash, "was": report.was, "pieces": pieces,
             "relays": report.relays, "kept": strings(&report.kept), "recovered": report.settled.sentences(),
         })
     };

@@ -6,6 +6,7 @@ pub mod demo;
 pub mod doctor;
 pub mod equip;
 pub mod explain;
+pub mod extract;
 pub mod gate;
 pub mod handover;
 pub mod help;
@@ -14,6 +15,8 @@ pub mod init;
 pub mod loadout;
 pub mod new;
 pub mod own;
+pub mod permit;
+pub mod requests;
 pub mod resolve;
 pub mod sets;
 pub mod show;
@@ -61,12 +64,24 @@ pub enum Verb {
     Own(own::OwnArgs),
     /// Take the owner of a directory away
     Disown(own::DisownArgs),
+    /// Move files down into a directory of their own, and leave links
+    Extract(extract::Args),
+    /// Let an agent write in what is somebody else's, for a time
+    Permit(permit::PermitArgs),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
     /// Read and answer what was handed over
     Inbox(inbox::Args),
     /// Tell an owner what you read and what you want, for a write that was refused
     Handover(handover::Args),
+    /// List what agents ask of you
+    Requests(requests::RequestsArgs),
+    /// Do what an agent asked for, with the hash that was shown
+    Approve(requests::ApproveArgs),
+    /// Answer a request with no
+    Deny(requests::DenyArgs),
+    /// List every grant that stands
+    Grants(permit::GrantsArgs),
     /// Put the gate before a harness's tools
     Connect(connect::ConnectArgs),
     /// Take the gate away from a harness
@@ -102,9 +117,15 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Loadout(args) => loadout::run(context, args),
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
+        Verb::Extract(args) => extract::run(context, args),
+        Verb::Permit(args) => permit::permit(context, args),
         Verb::Check(args) => check::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
+        Verb::Requests(args) => requests::list(context, args),
+        Verb::Approve(args) => requests::approve(context, args),
+        Verb::Deny(args) => requests::deny(context, args),
+        Verb::Grants(args) => permit::grants(context, args),
         Verb::Connect(args) => connect::connect(context, args),
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),

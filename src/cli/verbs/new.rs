@@ -55,6 +55,14 @@ pub struct Args {
     dry_run: bool,
 }
 
+impl Args {
+    /// The template that is meant: a name, or a path where it has a slash.
+    #[must_use]
+    pub fn template(&self) -> &str {
+        &self.template
+    }
+}
+
 fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("it has to be NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))

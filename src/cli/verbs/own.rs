@@ -196,7 +196,7 @@ fn already(context: &Context, ground: &Ground, owner: &AgentId, args: &OwnArgs) 
 }
 
 /// The owner's body: as named, else the one with its id in, around or below the directory.
-fn body(context: &Context, owner: &AgentId, dir: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+pub(super) fn body(context: &Context, owner: &AgentId, dir: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     if let Some(named) = named {
         let body = directory(context, named)?;
         return match find::identity(&body) {
@@ -236,7 +236,7 @@ fn hold(context: &Context, dir: &Path) -> Result<Lock, Failure> {
 }
 
 /// Takes away what a run that was killed left aside.
-fn clear(dir: &Path) -> Result<(), Failure> {
+pub(super) fn clear(dir: &Path) -> Result<(), Failure> {
     let aside = dir.join(ASIDE);
     match disk::look(&aside)? {
         Some(meta) if meta.kind == Kind::Dir => Ok(disk::remove_tree(&aside)?),

@@ -202,6 +202,80 @@ fn a_request() {
     Story { setup: &setup, cwd: "home/repo", inside: true, what: "home/.loci/memory/inbox/held" }.tell_when_made(&world_without_log);
 }
 
+/// The answer comes once, and only for what is done; half of it is never there.
+fn one_answer(world: &Sandbox, _: &Tree, _: &Tree, fault: &str) {
+    let answers = letters(world, "home/repo");
+    let owner = world.path("home/repo/free/.loci/owner.md").exists();
+    let settings = world.path("home/repo/.claude/settings.json");
+    assert!(answers.len() <= 1, "{fault}: {answers:?}");
+    assert!(answers.is_empty() || owner || settings.exists(), "{fault}: answered, and not done");
+    assert!(owner || !world.path("home/repo/free/.loci").exists(), "{fault}: half an owner");
+    assert!(!settings.exists() || fs::read_to_string(settings).unwrap() == "{}\n", "{fault}: half a file");
+}
+
+fn approval(world: &Sandbox, id: &str) -> Vec<String> {
+    strings(&["approve", id, "--hash", &super::grants::hash(world, id)])
+}
+
+#[test]
+fn approving_a_verb() {
+    let setup = || {
+        let world = fixture();
+        let mut command = world.command("home/repo");
+        command.args(["own", "free", "--as", "alice"]).env("LOCI_ANCESTORS", "claude");
+        let id = Run::of(&mut command, None).exits(1).stdout.trim().to_owned();
+        let args = approval(&world, &id);
+        (world, args)
+    };
+    Story { setup: &setup, cwd: "home", inside: false, what: "home/repo" }.tell(&one_answer);
+}
+
+#[test]
+fn approving_a_patch() {
+    let setup = || {
+        let world = fixture();
+        let alice = agent("alice", world.path("home/repo"));
+        let (_, deliveries) = attempt(&world, &alice, &world.path("home/repo/.claude/settings.json"), "{}\n");
+        let id = deliveries[0].outcome.as_ref().unwrap().id.clone();
+        let args = approval(&world, &id);
+        (world, args)
+    };
+    Story { setup: &setup, cwd: "home", inside: false, what: "home/repo" }.tell(&one_answer);
+}
+
+/// Moving down is done, or it is not: whoever reads finds every file all the time after one more run,
+/// and no byte is lost in between.
+#[test]
+fn extracting() {
+    let setup = || {
+        let world = Sandbox::new();
+        world.file("r/.loci/agent.md", "---\nid: bob\n---\n").file("r/a.txt", "alpha\n").file("r/d/b.txt", "beta\n");
+        (world, strings(&["extract", "a.txt", "d", "--into", "deep/child", "--as", "bob"]))
+    };
+    let nothing_lost = |world: &Sandbox, _: &Tree, _: &Tree, fault: &str| {
+        for (name, text) in [("a.txt", "alpha\n"), ("d/b.txt", "beta\n")] {
+            let here = fs::read_to_string(world.path("r").join(name));
+            let there = fs::read_to_string(world.path("r/deep/child").join(name));
+            assert!(here.or(there).is_ok_and(|found| found == text), "{fault}: {name} is lost");
+        }
+    };
+    Story { setup: &setup, cwd: "r", inside: false, what: "r" }.tell(&nothing_lost);
+}
+
+#[test]
+fn permitting() {
+    let setup = || {
+        let world = fixture();
+        world.dir("state");
+        (world, strings(&["permit", "alice", "owned", "--for", "1h"]))
+    };
+    let whole = |world: &Sandbox, _: &Tree, _: &Tree, fault: &str| {
+        let text = fs::read_to_string(world.path("state/loci/grants.jsonl")).unwrap_or_default();
+        assert!(text.is_empty() || text.ends_with("}\n"), "{fault}: {text}");
+    };
+    Story { setup: &setup, cwd: "home/repo", inside: false, what: "home/repo" }.tell_once(&whole);
+}
+
 /// The gate refuses whatever fails on its way, and says when nothing could be filed; asked once more
 /// it has filed one message.
 #[test]
@@ -252,6 +326,23 @@ fn a_refusal_at_the_gate() {
 }
 
 impl Story<'_> {
+    /// As [`Story::tell`] for what adds a line to a log each time: only what lies between counts.
+    fn tell_once(&self, between: &dyn Fn(&Sandbox, &Tree, &Tree, &str)) {
+        let (world, args) = (self.setup)();
+        let log = world.path("ops");
+        self.run(&world, &args, Some(&format!("log:{}", log.display()))).exits(0);
+        let count = fs::read_to_string(&log).unwrap().lines().count();
+        assert!(count >= 1);
+        for n in 1..=count {
+            for fault in [format!("fail:{n}:28"), format!("kill:{n}")] {
+                let (world, args) = (self.setup)();
+                self.run(&world, &args, Some(&fault));
+                between(&world, &Tree::new(), &Tree::new(), &fault);
+                self.run(&world, &args, None).exits(0);
+            }
+        }
+    }
+
     /// As [`Story::tell`] where what counts does not exist before.
     fn tell_when_made(&self, between: &dyn Fn(&Sandbox, &Tree, &Tree, &str)) {
         let with_dir = || {

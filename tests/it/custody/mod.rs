@@ -1,6 +1,8 @@
 //! Custody from the outside: whose it is, what a refusal becomes, and the verbs around it.
 
+mod extract;
 mod faults;
+mod grants;
 mod mail;
 mod ownership;
 mod verbs;

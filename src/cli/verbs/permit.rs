@@ -1,0 +1,177 @@
+//! `loci permit` and `loci grants`: yes for a time, and what is allowed.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::{Value, json};
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::table;
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody::grants::{self, Grant, MAX_PATHS};
+use crate::sys::time::{self, Timestamp};
+use crate::sys::{random, shown};
+use crate::text::name::AgentId;
+use crate::tree::real;
+
+/// Let an agent write in what is somebody else's, for a time
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "It holds on this machine, is shown wherever it is used, and ends by itself. It never opens the wall:\nowner files, identity files, hooks and the settings of harnesses stay a person's.\n\nExamples:\n  loci permit alice services/billing --for 30m\n  loci permit --all --for 1h          # stand custody down for a refactoring\n  loci grants\n  loci permit --revoke 3f9c"
+)]
+pub struct PermitArgs {
+    /// Who may
+    #[arg(required_unless_present_any = ["all", "revoke"], conflicts_with_all = ["all", "revoke"])]
+    agent: Option<String>,
+    /// Where: files, or directories with all below
+    #[arg(required_unless_present_any = ["all", "revoke"], value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Everybody, everywhere
+    #[arg(long, conflicts_with = "revoke")]
+    all: bool,
+    /// For how long: a number and s, m, h or d; at most 7d
+    #[arg(long = "for", value_name = "TIME", required_unless_present = "revoke", conflicts_with = "revoke", value_parser = grants::seconds)]
+    seconds: Option<i64>,
+    /// Take permits back: their ids, or the beginnings of them
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    revoke: Vec<String>,
+    /// Print what would be allowed or taken back, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// List every grant that stands
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Exit 1 where nothing is granted.\n\nExample:\n  loci grants --json")]
+pub struct GrantsArgs {}
+
+/// Permits, or takes back.
+///
+/// # Errors
+/// Where a path can't be named, no such permit stands, or the log can't be written.
+pub fn permit(context: &Context, args: PermitArgs) -> Outcome {
+    if !args.revoke.is_empty() {
+        return revoke(context, &args);
+    }
+    let agent = args.agent.as_deref().map(AgentId::new).transpose()?;
+    let paths = args.paths.iter().map(|path| place(context, path)).collect::<Result<Vec<PathBuf>, Failure>>()?;
+    if paths.len() > MAX_PATHS {
+        return Err(Failure::new("usage", format!("failed to permit: {} paths are more than {MAX_PATHS}", paths.len())));
+    }
+    if !args.dry_run
+        && let Some(answer) = grant::or_request(context, &grants::file(&context.state), "loci permit")?
+    {
+        return Ok(answer);
+    }
+    let now = time::now();
+    let until = Timestamp::from_second(now.as_second().saturating_add(args.seconds.unwrap_or_default())).unwrap_or(now);
+    let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
+    let Some((id, line)) = grants::permit_line(agent.as_ref(), &paths, until, now, &salt) else {
+        return Err(Failure::new("path", "failed to permit: the log takes only names that are UTF-8; permit a directory above"));
+    };
+    if !args.dry_run {
+        grants::append(&context.state, &[line])?;
+    }
+    let who = agent.as_ref().map_or("everybody", AgentId::as_str);
+    let list = if paths.is_empty() { vec!["everywhere".to_owned()] } else { paths.iter().map(|path| context.shown(path)).collect() };
+    context.print(
+        || {
+            let list = list.join(", ");
+            if args.dry_run {
+                return format!("would be permitted: {who} in {list}, for {} seconds\n", args.seconds.unwrap_or_default());
+            }
+            format!("permitted: {who} in {list} until {}; take it back: loci permit --revoke {id}\n", time::to_second(until))
+        },
+        || {
+            json!({
+                "schema": 1, "done": !args.dry_run, "id": (!args.dry_run).then_some(&id), "agent": agent,
+                "seconds": args.seconds, "until": (!args.dry_run).then(|| time::to_second(until)),
+                "paths": paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+            })
+        },
+    )?;
+    Ok(Answer::Yes)
+}
+
+/// A place as the judge will see it.
+fn place(context: &Context, path: &Path) -> Result<PathBuf, Failure> {
+    let found = real::real(&context.absolute(path), true);
+    match found.trouble {
+        Some(trouble) => Err(Failure::new("path", format!("failed to permit {}: {trouble}", shown::path(path))).at(&found.path, None)),
+        None if !found.exists => Err(Failure::new("path", format!("failed to permit {}: it is not there", shown::path(path)))
+            .at(&found.path, None)
+            .hint("loci permit AGENT DIR --for 30m   # the directory above holds for what is made there later")),
+        None => Ok(found.path),
+    }
+}
+
+fn revoke(context: &Context, args: &PermitArgs) -> Outcome {
+    let found = grants::read(&context.state)?;
+    let mut ids: Vec<String> = Vec::new();
+    for wanted in &args.revoke {
+        let fits: Vec<&Grant> =
+            found.standing(time::now()).filter(|grant| grant.permit.is_some() && grant.id.starts_with(wanted)).collect();
+        match fits.as_slice() {
+            [one] if !wanted.is_empty() => {
+                if !ids.contains(&one.id) {
+                    ids.push(one.id.clone());
+                }
+            }
+            [] => {
+                return Err(Failure::new("grant", format!("failed to find a permit that begins with `{}`", shown::text(wanted)))
+                    .hint("loci grants"));
+            }
+            _ => return Err(Failure::new("grant", format!("failed to tell which permit `{}` is", shown::text(wanted))).hint("loci grants")),
+        }
+    }
+    if !args.dry_run {
+        if let Some(answer) = grant::or_request(context, &grants::file(&context.state), "loci permit --revoke")? {
+            return Ok(answer);
+        }
+        let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, time::now())).collect();
+        grants::append(&context.state, &lines)?;
+    }
+    let word = if args.dry_run { "would be taken back" } else { "taken back" };
+    context.print(|| format!("{word}: {}\n", ids.join(" ")), || json!({ "schema": 1, "done": !args.dry_run, "revoked": ids }))?;
+    Ok(Answer::Yes)
+}
+
+/// Lists what is granted.
+///
+/// # Errors
+/// Where the log can't be read.
+pub fn grants(context: &Context, _: GrantsArgs) -> Outcome {
+    let found = grants::read(&context.state)?;
+    if found.skipped > 0 {
+        let file = shown::path(&grants::file(&context.state)).to_string();
+        context.say(&format!("note: {} lines of {file} can't be read, and grant nothing", found.skipped));
+    }
+    let standing: Vec<&Grant> = found.standing(time::now()).collect();
+    context.print(
+        || {
+            let rows: Vec<Vec<String>> = standing.iter().map(|grant| row(context, grant)).collect();
+            if rows.is_empty() { "nothing is granted\n".to_owned() } else { table(&rows) }
+        },
+        || {
+            let list: Vec<&Value> = standing.iter().map(|grant| &grant.record).collect();
+            json!({ "schema": 1, "grants": list, "skipped": found.skipped })
+        },
+    )?;
+    Ok(if standing.is_empty() { Answer::No } else { Answer::Yes })
+}
+
+fn row(context: &Context, grant: &Grant) -> Vec<String> {
+    let (who, what) = match &grant.permit {
+        Some(permit) => {
+            let place = match permit.paths.as_slice() {
+                [] => "everywhere".to_owned(),
+                paths => paths.iter().map(|path| context.shown(path)).collect::<Vec<_>>().join(", "),
+            };
+            let who = permit.agent.as_ref().map_or("everybody", AgentId::as_str).to_owned();
+            (who, format!("{place} until {}", time::to_second(permit.until)))
+        }
+        None => (String::new(), shown::text(&grant.record.to_string()).to_string()),
+    };
+    vec![shown::text(&grant.id).to_string(), shown::text(&grant.kind).to_string(), who, what]
+}
