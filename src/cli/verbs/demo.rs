@@ -76,8 +76,8 @@ struct Story<'a> {
 impl Story<'_> {
     fn tell(&mut self) -> Result<(), Failure> {
         self.say("Two agents. Each is a directory, made from a template.")?;
-        self.loci(0, &["new", "agents/alice"])?;
-        self.loci(0, &["new", "services/billing", "--template", "custodian"])?;
+        self.briefly(&["new", "agents/alice"])?;
+        self.briefly(&["new", "services/billing", "--template", "custodian"])?;
         let file = self.repo.join("services/billing/money.rs");
         disk::write_new(&file, MONEY.as_bytes(), 0o644)?;
 
@@ -112,9 +112,11 @@ impl Story<'_> {
         self.loci_in(&billing, 0, &["toggle", "skills/inbox", "off"])?;
         self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
         self.loci_in(&billing, 0, &["toggle", "skills/inbox", "on"])?;
+        self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
 
         self.say("All of it is files. Nothing runs in the background, and nothing was registered anywhere.")?;
-        self.loci(0, &["tree"])
+        self.loci(0, &["tree"])?;
+        self.say("Now yours: `loci init`, then `loci new DIR`, `loci connect claude`, and start the agent in DIR.")
     }
 
     /// What the narrator says.
@@ -134,6 +136,19 @@ impl Story<'_> {
     fn loci(&mut self, exit: i32, args: &[&str]) -> Result<(), Failure> {
         let repo = self.repo.clone();
         self.loci_in(&repo, exit, args)
+    }
+
+    /// A verb whose first line says enough.
+    fn briefly(&mut self, args: &[&str]) -> Result<(), Failure> {
+        let shown = args.join(" ");
+        self.print(&format!("$ loci {shown}\n"))?;
+        let mut done = self.start(&self.repo, args, &[], None)?;
+        if let Some(end) = done.stdout.iter().position(|byte| *byte == b'\n') {
+            let more = done.stdout.iter().skip(end + 1).filter(|byte| **byte == b'\n').count();
+            done.stdout.truncate(end + 1);
+            done.stdout.extend_from_slice(format!("  … and {more} files and links, listed one by one\n").as_bytes());
+        }
+        self.show(&format!("loci {shown}"), 0, &done)
     }
 
     fn loci_in(&mut self, cwd: &Path, exit: i32, args: &[&str]) -> Result<(), Failure> {
