@@ -11,10 +11,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("See where you are", &["where", "tree", "resolve", "explain", "show", "doctor"]),
     ("Make agents", &["new", "templates"]),
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
-    ("Own directories", &["own", "disown", "check"]),
+    ("Own directories", &["own", "disown", "check", "trail"]),
     ("Hand work over", &["inbox", "handover"]),
     ("Grant (people only)", &["connect", "disconnect"]),
-    ("Be asked (called by harnesses)", &["gate"]),
+    ("Be asked (called by harnesses)", &["gate", "hook"]),
     ("Help yourself", &["init", "demo", "help"]),
 ];
 

@@ -89,11 +89,10 @@ pub struct Filed {
     pub last_worked: Option<String>,
 }
 
-/// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
-#[must_use]
-pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
+/// The refused acts, by who is to be told and where.
+pub(super) fn groups<'a>(ruling: &'a Ruling, surroundings: &Surroundings) -> BTreeMap<(Who, PathBuf), Vec<&'a ActRuling>> {
     let mut groups: BTreeMap<(Who, PathBuf), Vec<&ActRuling>> = BTreeMap::new();
-    for act in attempt.ruling.refused() {
+    for act in ruling.refused() {
         let Some(owner) = &act.owner else { continue };
         let place = match owner.who {
             Who::Agent(_) => owner.body.clone().unwrap_or_else(|| owner.dir.clone()),
@@ -102,6 +101,13 @@ pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delive
         };
         groups.entry((owner.who.clone(), place)).or_default().push(act);
     }
+    groups
+}
+
+/// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
+#[must_use]
+pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
+    let groups = groups(attempt.ruling, surroundings);
     groups.into_iter().map(|((who, place), acts)| to_one(attempt, surroundings, &who, &place, &acts)).collect()
 }
 
@@ -227,7 +233,7 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
 }
 
 /// A list that fits into the front matter; what does not is counted.
-fn bounded(items: impl Iterator<Item = String>) -> Vec<String> {
+pub(super) fn bounded(items: impl Iterator<Item = String>) -> Vec<String> {
     let (mut list, mut size, mut left) = (Vec::new(), 0, 0_usize);
     for item in items {
         if left == 0 && size + item.len() <= MAX_LIST {

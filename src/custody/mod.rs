@@ -21,6 +21,8 @@ pub mod own;
 pub mod patch;
 pub mod person;
 pub mod ruling;
+pub mod slip;
+pub mod trail;
 pub mod wall;
 pub mod worktree;
 

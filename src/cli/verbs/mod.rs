@@ -9,6 +9,7 @@ pub mod explain;
 pub mod gate;
 pub mod handover;
 pub mod help;
+pub mod hook;
 pub mod inbox;
 pub mod init;
 pub mod loadout;
@@ -19,6 +20,7 @@ pub mod sets;
 pub mod show;
 pub mod templates;
 pub mod toggle;
+pub mod trail;
 pub mod tree;
 pub mod unequip;
 pub mod whose;
@@ -63,6 +65,8 @@ pub enum Verb {
     Disown(own::DisownArgs),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
+    /// Show what a session did, step by step, or why its last refused step was refused
+    Trail(trail::Args),
     /// Read and answer what was handed over
     Inbox(inbox::Args),
     /// Tell an owner what you read and what you want, for a write that was refused
@@ -73,6 +77,8 @@ pub enum Verb {
     Disconnect(connect::DisconnectArgs),
     /// Answer a harness before a tool call (called by harnesses)
     Gate(gate::Args),
+    /// Take in what a harness says around a tool call (called by harnesses)
+    Hook(hook::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
     Init(init::Args),
     /// Explain a verb, or print everything with --all
@@ -103,11 +109,13 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Own(args) => own::own(context, args),
         Verb::Disown(args) => own::disown(context, args),
         Verb::Check(args) => check::run(context, args),
+        Verb::Trail(args) => trail::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
         Verb::Connect(args) => connect::connect(context, args),
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),
+        Verb::Hook(args) => hook::run(context, args),
         Verb::Init(args) => init::run(context, args),
         Verb::Help(args) => help::run(context, args),
         Verb::Demo(args) => demo::run(context, args),
