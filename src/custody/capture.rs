@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::changes::FileChange;
 use super::diff::{self, Difference};
+use super::hunk;
 use super::mask;
-use super::patch;
+use super::patch::{self, Section, SectionKind};
 use super::ruling::ActRuling;
 use crate::sys::disk;
 
@@ -31,6 +33,8 @@ pub enum Change {
     },
     /// A patch, as the tool got it.
     Patch(String),
+    /// Files as they were and as they would be.
+    Files(Vec<FileChange>),
     /// A shell command. Never executed by loci.
     Command(String),
     /// What a tool was given that has no closer form.
@@ -57,11 +61,13 @@ pub(super) struct Captured {
     pub(super) text: String,
     /// What tells one attempt from another.
     pub(super) raw: String,
+    /// The files before and after, where all of the change is known so.
+    pub(super) files: Vec<FileChange>,
 }
 
 impl Captured {
     fn new(word: &'static str, language: &'static str, text: String) -> Self {
-        Self { word, language, raw: format!("{word}\n{text}"), text }
+        Self { word, language, raw: format!("{word}\n{text}"), text, files: Vec::new() }
     }
 
     pub(super) fn carries(&self) -> String {
@@ -87,7 +93,14 @@ pub(super) fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captu
         Change::None => Captured::new("none", "", String::new()),
         Change::Command(text) => Captured::new("command", "text", text.clone()),
         Change::Input(text) => Captured::new("input", "text", text.clone()),
-        Change::Patch(text) => Captured::new("patch", "diff", part_of(text, acts)),
+        Change::Patch(text) => patched(text, acts, dir),
+        Change::Files(files) => {
+            let ours = |file: &&FileChange| acts.iter().any(|act| act.act.path == file.path || act.path() == file.path);
+            let files: Vec<FileChange> = files.iter().filter(ours).cloned().collect();
+            let text = shown(&files, dir);
+            let captured = Captured::new("patch", "diff", text);
+            Captured { files, ..captured }
+        }
         Change::Content { path, bytes } => {
             compared(path, acts, dir, |_| Some(bytes.clone()), || String::from_utf8_lossy(bytes).into_owned())
         }
@@ -125,8 +138,70 @@ fn compared(
         Difference::Digest(text) => Captured::new("content", "text", text),
         Difference::None => Captured::new("patch", "diff", String::new()),
     };
+    let whole = old.as_ref().is_none_or(|old| old.len() <= diff::MAX_SIDE);
+    let file = FileChange { path: real.to_owned(), mode: None, was: old, will: Some(new) };
     // The same attempt is the same attempt though the file went on in the meantime.
-    Captured { raw: format!("{}\n{}", captured.word, as_text()), ..captured }
+    Captured { raw: format!("{}\n{}", captured.word, as_text()), files: if whole { vec![file] } else { Vec::new() }, ..captured }
+}
+
+/// A patch against the disk as it is now; as it came where it does not fit there.
+fn patched(text: &str, acts: &[&ActRuling], dir: &Path) -> Captured {
+    let part = part_of(text, acts);
+    let sections = patch::sections(&part);
+    let mut files: Vec<FileChange> = Vec::new();
+    let fits = !sections.is_empty() && sections.iter().all(|section| worked_out(section, &part, acts, &mut files).is_some());
+    if !fits {
+        return Captured::new("patch", "diff", part);
+    }
+    let captured = Captured::new("patch", "diff", part);
+    Captured { text: shown(&files, dir), files, ..captured }
+}
+
+/// What one section makes of its file, or of its two.
+fn worked_out(section: &Section, patch: &str, acts: &[&ActRuling], files: &mut Vec<FileChange>) -> Option<()> {
+    let real = |name: &str| {
+        let name = name.trim_start_matches("./");
+        Some(acts.iter().find(|act| act.act.path.ends_with(name))?.path().to_owned())
+    };
+    let path = real(&section.path)?;
+    let base = |path: &Path| match disk::look_through(path) {
+        Ok(None) => Some(None),
+        Ok(Some(_)) => disk::read_bounded(path, diff::MAX_SIDE as u64).ok()?.map(Some),
+        Err(_) => None,
+    };
+    // A file that comes twice is worked out on what the first made of it: too clever for a message.
+    if files.iter().any(|file| file.path == path) {
+        return None;
+    }
+    let was = base(&path)?;
+    let text = was.as_deref().map(std::str::from_utf8).transpose().ok()?;
+    // A file that is moved without a change has no hunk.
+    let patched = hunk::apply(section.kind, patch.get(section.range.clone())?, text)?;
+    let will = patched.text.map(String::into_bytes);
+    match &section.to {
+        None => files.push(FileChange { path, mode: patched.mode, was, will }),
+        Some(to) => {
+            let to = real(to)?;
+            let there = base(&to)?;
+            files.push(FileChange { path, mode: None, was, will: None });
+            files.push(FileChange { path: to, mode: patched.mode, was: there, will });
+        }
+    }
+    (section.kind != SectionKind::Delete || section.to.is_none()).then_some(())
+}
+
+/// Files before and after as one diff.
+fn shown(files: &[FileChange], dir: &Path) -> String {
+    let one = |file: &FileChange| {
+        let name = file.path.strip_prefix(dir).unwrap_or(&file.path).to_string_lossy().into_owned();
+        let mode = file.mode.map(|mode| format!("{name}: mode {mode:o}\n")).unwrap_or_default();
+        match diff::difference(&name, file.was.as_deref(), file.will.as_deref()) {
+            Difference::Text(text) => format!("{mode}{text}"),
+            Difference::Digest(text) => format!("{mode}{text}"),
+            Difference::None => mode,
+        }
+    };
+    files.iter().map(one).collect()
 }
 
 /// The sections of a patch that are about these acts; all of it where none can be told apart.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::asker::Asker;
 use super::capture::{Captured, capture, cut_at};
+use super::changes;
 pub use super::capture::{Change, MAX_CHANGE};
 use super::fence;
 use super::inbox;
@@ -159,8 +160,17 @@ fn delegate(
 ) -> Result<Filed, MailError> {
     let mailbox = Mailbox::of(place);
     let key = attempt_key(attempt, to, targets, captured);
-    let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &[]);
-    if let Some(full) = captured.full().filter(|_| !matches!(mailbox.find(&key), Ok(Some(_)))) {
+    let mut more = Vec::new();
+    let before = mailbox.find(&key)?;
+    if before.is_none()
+        && mask::mask(&captured.text).1 == 0
+        && let Some((name, text)) = changes::kept(&key, &captured.files)
+    {
+        mailbox.hold(&name, &text)?;
+        more.push(("applies", Field::Text(name)));
+    }
+    let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &more);
+    if let Some(full) = captured.full().filter(|_| before.is_none()) {
         mailbox.hold(&format!("{key}.txt"), full.as_bytes())?;
     }
     let placed = mailbox.deliver(&key, &letter.render())?;

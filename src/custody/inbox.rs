@@ -62,6 +62,8 @@ pub struct Standing {
     pub state: State,
     /// How often the same attempt was made again.
     pub again: u64,
+    /// Whether its change was applied.
+    pub applied: bool,
     /// What the sender added: reads and ideas.
     pub added: Vec<Added>,
     /// The answer, where there is one: when, by whom, what.
@@ -89,6 +91,14 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
             "again" => one.again += 1,
             "added" => one.added.push(added("text")),
             "taken" if !one.state.is_closed() => one.state = State::Taken,
+            "applied" => {
+                one.applied = true;
+                if !one.state.is_closed() {
+                    one.state = State::Taken;
+                }
+            }
+            // It was finished and is gone; the same attempt begins anew.
+            "pruned" => *one = Standing::default(),
             "done" => (one.state, one.answer) = (State::Done, Some(added("text"))),
             "declined" => (one.state, one.answer) = (State::Declined, Some(added("text"))),
             "held" => {
@@ -107,7 +117,7 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
 /// When somebody last dealt with a message of this inbox.
 #[must_use]
 pub fn last_worked(records: &[Value]) -> Option<&str> {
-    let works = |record: &&Value| matches!(record.get("event").and_then(Value::as_str), Some("taken" | "done" | "declined"));
+    let works = |record: &&Value| matches!(record.get("event").and_then(Value::as_str), Some("taken" | "applied" | "done" | "declined"));
     records.iter().rev().find(works)?.get("at")?.as_str()
 }
 
@@ -273,6 +283,9 @@ mod tests {
         assert_eq!((done.state, done.answer.map(|answer| answer.text).as_deref()), (State::Done, Some("yes")));
         assert_eq!(done.added.len(), 1);
         assert_eq!(one(&[("declined", "no")]).state, State::Declined);
+        let applied = one(&[("applied", ""), ("again", "")]);
+        assert_eq!((applied.state, applied.applied), (State::Taken, true));
+        assert_eq!(one(&[("done", "yes"), ("pruned", "")]), Standing::default());
         assert_eq!(one(&[("held", "x"), ("held", "x"), ("held", "y")]).held, ["x", "y"]);
         assert_eq!(one(&[("from-the-future", "")]).state, State::New);
         assert!(fold(&[json!({ "key": "../../x", "event": "done" }), json!({})]).is_empty());

@@ -5,17 +5,21 @@
 
 pub mod act;
 pub mod answer;
+pub mod apply;
 pub mod asker;
 pub mod capture;
+pub mod changes;
 pub mod delegation;
 pub mod diff;
 pub mod fence;
 pub mod find;
+pub mod hunk;
 pub mod inbox;
 pub mod judge;
 pub mod letter;
 pub mod maildir;
 pub mod mask;
+pub mod merge;
 pub mod message;
 pub mod own;
 pub mod patch;

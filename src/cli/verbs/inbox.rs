@@ -1,5 +1,7 @@
 //! `loci inbox`: what was handed over, and the answers to it.
 
+mod apply;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -49,6 +51,14 @@ enum What {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Bring the change of a message in, merged with what has changed since
+    Apply {
+        /// Its id, or the beginning of it
+        id: String,
+        /// Say what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Answer it: it is done
     Done {
         /// Its id, or the beginning of it
@@ -76,7 +86,7 @@ enum What {
 impl What {
     fn id(&self) -> &str {
         match self {
-            Self::Show { id } | Self::Take { id, .. } | Self::Done { id, .. } | Self::Decline { id, .. } => id,
+            Self::Show { id } | Self::Take { id, .. } | Self::Apply { id, .. } | Self::Done { id, .. } | Self::Decline { id, .. } => id,
         }
     }
 }
@@ -105,6 +115,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         None => list(context, &mail),
         Some(What::Show { id }) => show(context, &mail, &id),
         Some(What::Take { id, dry_run }) => take(context, &mail, &id, dry_run),
+        Some(What::Apply { id, dry_run }) => apply::run(context, &mail, &id, dry_run),
         Some(What::Done { id, reply, dry_run }) => answer(context, &mail, &id, State::Done, &reply, dry_run),
         Some(What::Decline { id, why, dry_run }) => answer(context, &mail, &id, State::Declined, &why, dry_run),
     }
