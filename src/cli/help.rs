@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Make agents", &["new", "templates"]),
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
     ("Own directories", &["own", "disown", "check", "trail"]),
-    ("Hand work over", &["inbox", "handover"]),
+    ("Hand work over", &["inbox", "delegate", "handover"]),
     ("Grant (people only)", &["connect", "disconnect"]),
     ("Be asked (called by harnesses)", &["gate", "hook"]),
     ("Help yourself", &["init", "demo", "help"]),

@@ -7,7 +7,7 @@ use super::changes::FileChange;
 use super::diff::{self, Difference};
 use super::hunk;
 use super::mask;
-use super::patch::{self, Section, SectionKind};
+use super::patch::{self, Section};
 use super::ruling::ActRuling;
 use crate::sys::disk;
 
@@ -63,11 +63,13 @@ pub(super) struct Captured {
     pub(super) raw: String,
     /// The files before and after, where all of the change is known so.
     pub(super) files: Vec<FileChange>,
+    /// What the sender wants, where it said so.
+    pub(super) idea: Option<String>,
 }
 
 impl Captured {
     fn new(word: &'static str, language: &'static str, text: String) -> Self {
-        Self { word, language, raw: format!("{word}\n{text}"), text, files: Vec::new() }
+        Self { word, language, raw: format!("{word}\n{text}"), text, files: Vec::new(), idea: None }
     }
 
     pub(super) fn carries(&self) -> String {
@@ -95,8 +97,11 @@ pub(super) fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captu
         Change::Input(text) => Captured::new("input", "text", text.clone()),
         Change::Patch(text) => patched(text, acts, dir),
         Change::Files(files) => {
-            let ours = |file: &&FileChange| acts.iter().any(|act| act.act.path == file.path || act.path() == file.path);
-            let files: Vec<FileChange> = files.iter().filter(ours).cloned().collect();
+            let ours = |file: &FileChange| {
+                let act = acts.iter().find(|act| act.act.path == file.path)?;
+                Some(FileChange { path: act.path().to_owned(), ..file.clone() })
+            };
+            let files: Vec<FileChange> = files.iter().filter_map(ours).collect();
             let text = shown(&files, dir);
             let captured = Captured::new("patch", "diff", text);
             Captured { files, ..captured }
@@ -175,7 +180,6 @@ fn worked_out(section: &Section, patch: &str, acts: &[&ActRuling], files: &mut V
     }
     let was = base(&path)?;
     let text = was.as_deref().map(std::str::from_utf8).transpose().ok()?;
-    // A file that is moved without a change has no hunk.
     let patched = hunk::apply(section.kind, patch.get(section.range.clone())?, text)?;
     let will = patched.text.map(String::into_bytes);
     match &section.to {
@@ -187,7 +191,7 @@ fn worked_out(section: &Section, patch: &str, acts: &[&ActRuling], files: &mut V
             files.push(FileChange { path: to, mode: patched.mode, was: there, will });
         }
     }
-    (section.kind != SectionKind::Delete || section.to.is_none()).then_some(())
+    Some(())
 }
 
 /// Files before and after as one diff.

@@ -22,6 +22,9 @@ use crate::text::digest;
 /// The most of paths that a list in the front matter holds, in bytes.
 const MAX_LIST: usize = 16 << 10;
 
+/// The most of an idea, in bytes.
+const MAX_IDEA: usize = 32 << 10;
+
 /// How far back the log of what was sent is looked through.
 const MAX_SENT: u64 = 256 << 10;
 
@@ -108,17 +111,31 @@ pub(super) fn groups<'a>(ruling: &'a Ruling, surroundings: &Surroundings) -> BTr
 /// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
 #[must_use]
 pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
-    let groups = groups(attempt.ruling, surroundings);
-    groups.into_iter().map(|((who, place), acts)| to_one(attempt, surroundings, &who, &place, &acts)).collect()
+    hand_in(attempt, None, surroundings)
 }
 
-fn to_one(attempt: &Attempt<'_>, surroundings: &Surroundings, who: &Who, place: &Path, acts: &[&ActRuling]) -> Delivery {
+/// As [`deliver`], for somebody who has not tried but asks, with what is wanted.
+#[must_use]
+pub fn ask(attempt: &Attempt<'_>, idea: &str, surroundings: &Surroundings) -> Vec<Delivery> {
+    hand_in(attempt, Some(idea), surroundings)
+}
+
+fn hand_in(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings) -> Vec<Delivery> {
+    let groups = groups(attempt.ruling, surroundings);
+    groups.into_iter().map(|((who, place), acts)| to_one(attempt, idea, surroundings, &who, &place, &acts)).collect()
+}
+
+fn to_one(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings, who: &Who, place: &Path, acts: &[&ActRuling]) -> Delivery {
     let mut targets: Vec<PathBuf> = acts.iter().map(|act| act.path().to_owned()).collect();
     targets.sort();
     targets.dedup();
     let owner = acts.iter().find_map(|act| act.owner.clone());
     let owner = owner.unwrap_or_else(|| Owner { who: who.clone(), dir: place.to_owned(), file: None, body: None, note: None });
-    let captured = capture(&attempt.change, acts, &owner.dir);
+    let mut captured = capture(&attempt.change, acts, &owner.dir);
+    if let Some(idea) = idea {
+        captured.raw = format!("{idea}\n{}", captured.raw);
+        captured.idea = Some(mask::mask(idea.get(..cut_at(idea, MAX_IDEA)).unwrap_or_default()).0);
+    }
     let carries = captured.carries();
     let outcome = match who {
         Who::Agent(id) => delegate(attempt, id.as_str(), place, &owner, &targets, &captured),
@@ -292,11 +309,12 @@ fn write_letter(
     }
     fields.push(("hops", Field::Count(0)));
     fields.extend(more.iter().cloned());
-    let mut body = format!(
-        "{} tried to change what is {}, and was refused. What it changes was captured and is not applied.\n",
-        attempt.asker.name(),
-        if to == "human" { "the human's".to_owned() } else { format!("{to}'s") }
-    );
+    let whose = if to == "human" { "the human's".to_owned() } else { format!("{to}'s") };
+    let from = attempt.asker.name();
+    let mut body = match &captured.idea {
+        None => format!("{from} tried to change what is {whose}, and was refused. What it changes was captured and is not applied.\n"),
+        Some(idea) => format!("{from} asks for a change of what is {whose}.\n\n## Idea\n\n{}", fence::block("markdown", idea)),
+    };
     if let Some(note) = &owner.note {
         body += "\n## Your note for each delegation\n\n";
         body += &fence::block("text", note);
@@ -306,6 +324,7 @@ fn write_letter(
         body += &format!("{count} places look like secrets and are masked, so it can't be applied as it stands.\n\n");
     }
     match captured.word {
+        "none" if captured.idea.is_some() => body += "None was given: the idea is all there is.\n",
         "none" => body += "Nothing of it could be captured.\n",
         _ => body += &fence::block(captured.language, masked.get(..cut).unwrap_or_default()),
     }
@@ -329,7 +348,9 @@ fn write_letter(
 }
 
 impl Read {
-    fn shown(&self) -> String {
+    /// As it stands in a message.
+    #[must_use]
+    pub fn shown(&self) -> String {
         match self.lines {
             Some((first, last)) => format!("{}:{first}-{last}", shown::path(&self.path)),
             None => shown::path(&self.path).to_string(),

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod connect;
+pub mod delegate;
 pub mod demo;
 pub mod doctor;
 pub mod equip;
@@ -69,6 +70,8 @@ pub enum Verb {
     Trail(trail::Args),
     /// Read and answer what was handed over
     Inbox(inbox::Args),
+    /// Ask an owner for a change, with what you read and what you want
+    Delegate(delegate::Args),
     /// Tell an owner what you read and what you want, for a write that was refused
     Handover(handover::Args),
     /// Put the gate before a harness's tools
@@ -111,6 +114,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Check(args) => check::run(context, args),
         Verb::Trail(args) => trail::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
+        Verb::Delegate(args) => delegate::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
         Verb::Connect(args) => connect::connect(context, args),
         Verb::Disconnect(args) => connect::disconnect(context, args),

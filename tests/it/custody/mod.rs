@@ -1,8 +1,11 @@
 //! Custody from the outside: whose it is, what a refusal becomes, and the verbs around it.
 
+mod apply;
+mod delegate;
 mod faults;
 mod mail;
 mod ownership;
+mod retention;
 mod verbs;
 
 use std::path::{Path, PathBuf};

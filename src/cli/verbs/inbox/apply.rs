@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Mail, author, one, settle};
+use super::{Mail, author, one, prune, settle};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
@@ -58,6 +58,7 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     record["files"] = worked.files.iter().map(|(path, how)| json!([shown::path(path).to_string(), how.word()])).collect();
     mailbox.log(&record)?;
     settle(&mailbox)?;
+    prune(context, &mailbox)?;
     said(context, &message, &worked, false)
 }
 
