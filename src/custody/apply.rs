@@ -14,6 +14,7 @@ use super::ruling::{Surroundings, Verdict, Why};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::shown;
+use crate::text::digest;
 use crate::tree::climb;
 
 /// What stands at a path now.
@@ -67,11 +68,30 @@ pub struct Application {
     pub conflicts: Vec<(PathBuf, String)>,
 }
 
-/// Works it out, and changes nothing.
+impl Application {
+    /// What will stand in each file, by its digest: noted before anything is changed.
+    #[must_use]
+    pub fn results(&self) -> Vec<(String, String)> {
+        let one = |step: &Step| match step {
+            Step::Write { path, data, .. } => Some((shown::path(path).to_string(), digest::sha256(data))),
+            _ => None,
+        };
+        self.plan.steps.iter().filter_map(one).collect()
+    }
+}
+
+/// Works it out, and changes nothing. `begun` are the results that an earlier try has noted: a file in
+/// which one of them stands is done. Merging it once more could bring in the same line twice.
 ///
 /// # Errors
 /// Where the disk can't say what stands there.
-pub fn work_out(files: &[FileChange], targets: &[String], owner: &Asker, surroundings: &Surroundings) -> Result<Application, PathError> {
+pub fn work_out(
+    files: &[FileChange],
+    targets: &[String],
+    begun: &[(String, String)],
+    owner: &Asker,
+    surroundings: &Surroundings,
+) -> Result<Application, PathError> {
     let mut done = Application::default();
     let mut made: Vec<PathBuf> = Vec::new();
     for file in files {
@@ -79,7 +99,15 @@ pub fn work_out(files: &[FileChange], targets: &[String], owner: &Asker, surroun
             done.conflicts.push((file.path.clone(), why));
             continue;
         }
-        match decide(file, &now(&file.path)?) {
+        let now = now(&file.path)?;
+        let name = shown::path(&file.path).to_string();
+        if let Now::File(data, _) = &now
+            && begun.iter().any(|(path, sha256)| *path == name && *sha256 == digest::sha256(data))
+        {
+            done.files.push((file.path.clone(), How::Already));
+            continue;
+        }
+        match decide(file, &now) {
             Err(why) => done.conflicts.push((file.path.clone(), why)),
             Ok((how, step)) => {
                 if how == How::Created {

@@ -11,6 +11,7 @@ use crate::custody::apply::{self, Application};
 use crate::custody::asker::Asker;
 use crate::custody::changes::{self, Unusable};
 use crate::custody::inbox::{self, Message};
+use crate::custody::maildir::Mailbox;
 use crate::custody::{find, letter};
 use crate::sys::{journal, shown, time};
 use crate::text::digest;
@@ -39,19 +40,26 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     };
     let surroundings = grant::surroundings(context)?;
     let targets = message.list("targets");
+    let begun = begun(&mailbox, &message.key)?;
     if dry_run {
-        let worked = apply::work_out(&files, &targets, &owner, &surroundings)?;
+        let worked = apply::work_out(&files, &targets, &begun, &owner, &surroundings)?;
         return said(context, &message, &worked, true);
     }
     let (held, recovered) = journal::begin(&context.state, &digest::key("apply", mailbox.dir()), &format!("loci inbox apply {}", message.id))?;
     if let Some(recovered) = recovered {
         context.say(&format!("note: {recovered}"));
     }
-    let worked = apply::work_out(&files, &targets, &owner, &surroundings)?;
+    let worked = apply::work_out(&files, &targets, &begun, &owner, &surroundings)?;
     if !worked.conflicts.is_empty() {
         return said(context, &message, &worked, false);
     }
     if !worked.plan.is_empty() {
+        let results = worked.results();
+        if !results.iter().all(|result| begun.contains(result)) {
+            let mut record = inbox::record(time::now(), &message.key, "applying", &by);
+            record["results"] = json!(results);
+            mailbox.log(&record)?;
+        }
         held.apply(&worked.plan)?;
     }
     let mut record = inbox::record(time::now(), &message.key, "applied", &by);
@@ -60,6 +68,13 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     settle(&mailbox)?;
     prune(context, &mailbox)?;
     said(context, &message, &worked, false)
+}
+
+/// The results that an earlier try has noted before it was cut off.
+fn begun(mailbox: &Mailbox, key: &str) -> Result<Vec<(String, String)>, Failure> {
+    let (records, _) = mailbox.records()?;
+    let ours = records.into_iter().filter(|record| record["key"] == key && record["event"] == "applying");
+    Ok(ours.filter_map(|mut record| serde_json::from_value::<Vec<(String, String)>>(record["results"].take()).ok()).flatten().collect())
 }
 
 fn said(context: &Context, message: &Message, worked: &Application, dry_run: bool) -> Outcome {
