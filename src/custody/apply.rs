@@ -69,11 +69,13 @@ pub struct Application {
 }
 
 impl Application {
-    /// What will stand in each file, by its digest: noted before anything is changed.
+    /// What will stand in each file, by its digest, empty for one that goes: noted before anything is
+    /// changed.
     #[must_use]
     pub fn results(&self) -> Vec<(String, String)> {
         let one = |step: &Step| match step {
             Step::Write { path, data, .. } => Some((shown::path(path).to_string(), digest::sha256(data))),
+            Step::Remove { path, .. } => Some((shown::path(path).to_string(), String::new())),
             _ => None,
         };
         self.plan.steps.iter().filter_map(one).collect()
@@ -101,10 +103,8 @@ pub fn work_out(
         }
         let now = now(&file.path)?;
         let name = shown::path(&file.path).to_string();
-        if let Now::File(data, _) = &now
-            && begun.iter().any(|(path, sha256)| *path == name && *sha256 == digest::sha256(data))
-        {
-            done.files.push((file.path.clone(), How::Already));
+        if let Some(how) = ended(file, &now, begun.iter().filter(|(path, _)| *path == name).map(|(_, result)| result.as_str())) {
+            done.files.push((file.path.clone(), how));
             continue;
         }
         match decide(file, &now) {
@@ -128,6 +128,19 @@ pub fn work_out(
         done.plan = Plan::default();
     }
     Ok(done)
+}
+
+/// How an earlier try has ended for this file, where what it noted stands there.
+fn ended<'a>(file: &FileChange, now: &Now, results: impl Iterator<Item = &'a str>) -> Option<How> {
+    let (stands, how) = match now {
+        Now::Other => return None,
+        Now::Nothing => (String::new(), How::Removed),
+        Now::File(data, _) if file.was.is_none() => (digest::sha256(data), How::Created),
+        Now::File(data, _) if file.will.as_ref() == Some(data) => (digest::sha256(data), How::Changed),
+        Now::File(data, _) => (digest::sha256(data), How::Merged),
+    };
+    let mut results = results;
+    results.any(|result| result == stands).then_some(how)
 }
 
 /// Why this path must not be touched, where that is so.
