@@ -48,7 +48,9 @@ mod tests {
     fn only_the_line_of_a_relay_is_selected() {
         assert_eq!(name("loci hook after-tool --for claude"), Some("claude"));
         assert_eq!(name("/x/loci hook after-tool --for=pi"), Some("pi"));
-        for line in ["loci hook", "loci hook after-tool", "loci hook before-run --for pi", "loci hook after-tool --for pi x", "loci gate --for pi"] {
+        for line in
+            ["loci hook", "loci hook after-tool", "loci hook before-run --for pi", "loci hook after-tool --for pi x", "loci gate --for pi"]
+        {
             assert_eq!(name(line), None, "{line}");
         }
     }

@@ -200,6 +200,15 @@ fn read_since(letter: &Path, state: &Path) -> Result<Vec<String>, MailError> {
 /// The newest that fit into a line of the log.
 fn bounded(mut reads: Vec<String>) -> Vec<String> {
     let mut room = 4 << 10;
-    let fit = reads.iter().rev().take_while(|read| room > read.len() && { room -= read.len(); true }).count();
+    let fit = reads
+        .iter()
+        .rev()
+        .take_while(|read| {
+            room > read.len() && {
+                room -= read.len();
+                true
+            }
+        })
+        .count();
     reads.split_off(reads.len() - fit)
 }

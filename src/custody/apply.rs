@@ -193,9 +193,7 @@ fn decide(file: &FileChange, now: &Now) -> Result<(How, Option<Step>), String> {
             Ok((How::Removed, Some(Step::Remove { path, was: data.clone(), mode: *mode })))
         }
         (_, None, Now::File(..)) => Err("it was to be removed, and has changed since".to_owned()),
-        (None, Some(will), Now::Nothing) => {
-            Ok((How::Created, Some(Step::Write { path, data: will.clone(), mode: file.mode, was: None })))
-        }
+        (None, Some(will), Now::Nothing) => Ok((How::Created, Some(Step::Write { path, data: will.clone(), mode: file.mode, was: None }))),
         (Some(_), Some(_), Now::Nothing) => Err("it was removed since".to_owned()),
         (_, Some(will), Now::File(data, mode)) if data == will => {
             let step = write(will.clone(), data, *mode);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::asker::Asker;
 use super::capture::{Captured, capture, cut_at};
-use super::changes;
 pub use super::capture::{Change, MAX_CHANGE};
+use super::changes;
 use super::fence;
 use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
@@ -125,7 +125,14 @@ fn hand_in(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surrounding
     groups.into_iter().map(|((who, place), acts)| to_one(attempt, idea, surroundings, &who, &place, &acts)).collect()
 }
 
-fn to_one(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings, who: &Who, place: &Path, acts: &[&ActRuling]) -> Delivery {
+fn to_one(
+    attempt: &Attempt<'_>,
+    idea: Option<&str>,
+    surroundings: &Surroundings,
+    who: &Who,
+    place: &Path,
+    acts: &[&ActRuling],
+) -> Delivery {
     let mut targets: Vec<PathBuf> = acts.iter().map(|act| act.path().to_owned()).collect();
     targets.sort();
     targets.dedup();

@@ -154,7 +154,13 @@ fn patched(base: &str, hunks: &[Hunk<'_>]) -> Option<String> {
         let at = match said.and_then(fits) {
             Some(at) => at,
             // Nothing says where: at the end.
-            None if hunk.old.is_empty() && hunk.at.is_none() => if hunk.anchor.is_some() { from } else { lines.len() },
+            None if hunk.old.is_empty() && hunk.at.is_none() => {
+                if hunk.anchor.is_some() {
+                    from
+                } else {
+                    lines.len()
+                }
+            }
             None if hunk.old.is_empty() => return None,
             None => (from..lines.len()).find_map(fits)?,
         };

@@ -88,7 +88,8 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
             continue;
         }
         let one = all.entry(key).or_default();
-        let reads = || record.get("reads").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let reads =
+            || record.get("reads").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let added = |what: &str| Added { at: text("at"), by: text("by"), text: text(what), reads: reads() };
         match text("event").as_str() {
             "again" => one.again += 1,

@@ -34,7 +34,13 @@ pub fn merge(base: &str, now: &str, wanted: &str) -> Result<String, Vec<Conflict
         let first = match (ours.first(), theirs.first()) {
             (None, None) => break,
             (Some(one), None) | (None, Some(one)) => one.0.clone(),
-            (Some(one), Some(other)) => if one.0.start <= other.0.start { one.0.clone() } else { other.0.clone() },
+            (Some(one), Some(other)) => {
+                if one.0.start <= other.0.start {
+                    one.0.clone()
+                } else {
+                    other.0.clone()
+                }
+            }
         };
         // Everything that touches it is one piece with it.
         let (mut taken, mut end) = ((0, 0), first.end);
@@ -114,7 +120,10 @@ mod tests {
 
     #[test]
     fn what_is_apart_goes_together() {
-        assert_eq!(merge(BASE, "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n").unwrap(), "0\n1\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+        assert_eq!(
+            merge(BASE, "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n").unwrap(),
+            "0\n1\n2\n3\n4\n5\n6\n7\n8\nnine\n"
+        );
         assert_eq!(merge(BASE, BASE, "x").unwrap(), "x");
         assert_eq!(merge(BASE, "x", BASE).unwrap(), "x");
         assert_eq!(merge(BASE, "same\n", "same\n").unwrap(), "same\n");
@@ -123,7 +132,10 @@ mod tests {
 
     #[test]
     fn what_is_at_odds_is_named() {
-        assert_eq!(merge(BASE, "0\n1\ntwo\n3\n4\n5\n6\n7\n8\n9\n", "1\nzwei\n3\n4\n5\n6\n7\n8\n9\n"), Err(vec![Conflict { lines: (3, 3) }]));
+        assert_eq!(
+            merge(BASE, "0\n1\ntwo\n3\n4\n5\n6\n7\n8\n9\n", "1\nzwei\n3\n4\n5\n6\n7\n8\n9\n"),
+            Err(vec![Conflict { lines: (3, 3) }])
+        );
         assert!(merge("", "a\n", "b\n").is_err());
         assert!(merge(BASE, "1\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\nthree\n4\n5\n6\n7\n8\n9\n").is_err());
     }

@@ -362,10 +362,7 @@ mod tests {
         }
         let reads: Vec<(String, Option<(u64, u64)>)> =
             reads(&state, "s").into_iter().map(|read| (read.path.to_string_lossy().into_owned(), read.lines)).collect();
-        assert_eq!(
-            reads,
-            [("/b".into(), Some((1, 9))), ("/a".into(), None), ("/b".into(), Some((5, 9))), ("/c\n\u{1b}".into(), None)]
-        );
+        assert_eq!(reads, [("/b".into(), Some((1, 9))), ("/a".into(), None), ("/b".into(), Some((5, 9))), ("/c\n\u{1b}".into(), None)]);
         assert!(!line(&step("/c\n\u{1b}", None)).concat().contains(['\n', '\u{1b}']));
         disk::remove_tree(&state).unwrap();
     }

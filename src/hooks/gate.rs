@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::harness::{Adapter, Answer, Event, Verdict, tool_name};
 use super::tools::{self, Intent};
-use crate::custody::asker::{self, Asker};
 use crate::custody::act::Act;
+use crate::custody::asker::{self, Asker};
 use crate::custody::delegation::{self, Attempt, Delivery};
 use crate::custody::trail::{self, Grounds, Step};
 use crate::custody::{self, Surroundings, message};

@@ -365,7 +365,11 @@ fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: &str, dr
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
     }
-    let answered = if dry_run { answer::where_to(&message, &context.home) } else { answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now())? };
+    let answered = if dry_run {
+        answer::where_to(&message, &context.home)
+    } else {
+        answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now())?
+    };
     if !dry_run {
         settle(&mailbox)?;
         prune(context, &mailbox)?;

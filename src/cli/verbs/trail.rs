@@ -12,7 +12,9 @@ use crate::sys::shown;
 
 /// Show what a session did, step by step, or why its last refused step was refused
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Steps come from the relay after each tool call (`loci connect`), refused ones from the gate.\n\nExample:\n  loci trail --last")]
+#[command(
+    after_help = "Steps come from the relay after each tool call (`loci connect`), refused ones from the gate.\n\nExample:\n  loci trail --last"
+)]
 pub struct Args {
     /// Which session (default: the one that did something last)
     #[arg(long, value_name = "ID")]
@@ -36,7 +38,11 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     };
     let Some((session, trail)) = found else {
         context.print(
-            || args.session.as_ref().map_or_else(|| "no trail yet\n".to_owned(), |session| format!("no trail of {}\n", shown::text(session))),
+            || {
+                args.session
+                    .as_ref()
+                    .map_or_else(|| "no trail yet\n".to_owned(), |session| format!("no trail of {}\n", shown::text(session)))
+            },
             || json!({ "schema": 1, "session": args.session, "steps": [] }),
         )?;
         return Ok(Answer::No);

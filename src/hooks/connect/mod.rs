@@ -168,8 +168,7 @@ pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &
                 (now.as_bytes().to_vec(), Vec::new())
             } else {
                 let bare = text(&file, bare.as_deref())?;
-                let made =
-                    if before.is_none() { vec![Made::Whole; lists.len()] } else { relay::missing(&lists, bare).map_err(unfit)? };
+                let made = if before.is_none() { vec![Made::Whole; lists.len()] } else { relay::missing(&lists, bare).map_err(unfit)? };
                 (relay::put_into(&lists, bare).map_err(unfit)?.into_bytes(), made)
             }
         }

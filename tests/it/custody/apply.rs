@@ -62,7 +62,8 @@ fn what_has_gone_on_is_merged_and_what_is_at_odds_is_said_and_left() {
     assert_eq!(apply(&world, &id, 0)["files"][0]["how"], "merged");
     assert_eq!(world.read(A), "ALPHA\nbeta\nGAMMA\n");
     let world = fixture();
-    let patch = "*** Begin Patch\n*** Update File: owned/b.txt\n@@\n-one 1\n+1\n*** Update File: owned/a.txt\n@@\n-beta\n+BETA\n*** End Patch\n";
+    let patch =
+        "*** Begin Patch\n*** Update File: owned/b.txt\n@@\n-one 1\n+1\n*** Update File: owned/a.txt\n@@\n-beta\n+BETA\n*** End Patch\n";
     let b = world.read("home/repo/owned/b.txt");
     let id = patched(&world, &["owned/a.txt", "owned/b.txt"], patch);
     world.file(A, "alpha\nbother\ngamma\n");
@@ -97,7 +98,13 @@ fn new_deleted_moved_binary_and_executable() {
     let path = repo.join("owned/x.bin");
     let ruling = rule(&[write(&path)], &alice, &surroundings(&world));
     let bytes = vec![0, 159, 146, 150, 10];
-    let deliveries = deliver_change(&world, &agent("alice", &repo), &ruling, Change::Content { path: path.clone(), bytes: bytes.clone() }, "2026-11-30T10:00:00Z");
+    let deliveries = deliver_change(
+        &world,
+        &agent("alice", &repo),
+        &ruling,
+        Change::Content { path: path.clone(), bytes: bytes.clone() },
+        "2026-11-30T10:00:00Z",
+    );
     apply(&world, &deliveries[0].outcome.as_ref().unwrap().id, 0);
     assert_eq!(fs::read(&path).unwrap(), bytes);
 
@@ -131,9 +138,14 @@ fn only_the_owner_and_a_person_apply() {
 fn hostile_changes_bring_nothing_in() {
     let kept = |world: &Sandbox| {
         let held = world.path("home/repo/owned/.loci/memory/inbox/held");
-        fs::read_dir(held).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|end| end == "json")).unwrap()
+        fs::read_dir(held)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.extension().is_some_and(|end| end == "json"))
+            .unwrap()
     };
-    let letter = |world: &Sandbox| fs::read_dir(world.path("home/repo/owned/.loci/memory/inbox/new")).unwrap().next().unwrap().unwrap().path();
+    let letter =
+        |world: &Sandbox| fs::read_dir(world.path("home/repo/owned/.loci/memory/inbox/new")).unwrap().next().unwrap().unwrap().path();
     // Altered where it lies: the digest in its name tells.
     let world = fixture();
     let id = wished(&world, "x\n");
@@ -165,7 +177,8 @@ fn hostile_changes_bring_nothing_in() {
         assert!(said["conflicts"][0]["why"].as_str().unwrap().contains(why), "{said}");
         // And where the targets are forged along, the judge.
         let target = world.path(A).display().to_string();
-        fs::write(&path, forged_letter.replace(&format!("  - \"{target}\""), &format!("  - \"{}\"", world.path(forged).display()))).unwrap();
+        fs::write(&path, forged_letter.replace(&format!("  - \"{target}\""), &format!("  - \"{}\"", world.path(forged).display())))
+            .unwrap();
         let said = apply(&world, &id, 1);
         let why = said["conflicts"][0]["why"].as_str().unwrap();
         assert!(why.contains("only a person") || why.contains("not bob's"), "{said}");

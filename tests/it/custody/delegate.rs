@@ -20,7 +20,11 @@ fn an_agent_asks_with_what_it_read_and_wants() {
     let said = Run::of(&mut command, None).exits(0).json();
     assert_eq!((said["from"].as_str(), said["messages"][0]["again"].as_bool()), (Some("alice"), Some(false)));
     let letter = &letters(&world, "home/repo/owned")[0];
-    let read = format!("  - \"{}:1-2\"\n  - \"{}\"\n", world.path("home/repo/owned/a.txt").display(), world.path("home/repo/free/x.txt").display());
+    let read = format!(
+        "  - \"{}:1-2\"\n  - \"{}\"\n",
+        world.path("home/repo/owned/a.txt").display(),
+        world.path("home/repo/free/x.txt").display()
+    );
     for part in ["kind: delegation", "from: \"alice\"", "tool: \"delegate\"", "change: \"none\"", "## Idea", "Say beta once", &read] {
         assert!(letter.contains(part), "{part}: {letter}");
     }
@@ -63,8 +67,17 @@ fn a_patch_goes_along_and_can_be_applied() {
     world.loci("home/repo/owned", ["inbox", "apply", list["messages"][0]["id"].as_str().unwrap()]).exits(0);
     assert_eq!(world.read("home/repo/owned/a.txt"), "alpha\nBETA\ngamma\n");
     // One that touches more than the owner's is refused as a whole.
-    world.file("p.diff", "--- a/owned/a.txt\n+++ b/owned/a.txt\n@@ -1 +1 @@\n-alpha\n+A\n--- a/free/x.txt\n+++ b/free/x.txt\n@@ -1 +1 @@\n-x1\n+x\n");
-    assert!(world.loci("home/repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "x", "--patch", "../../p.diff"]).exits(1).stderr.contains("free/x.txt"));
+    world.file(
+        "p.diff",
+        "--- a/owned/a.txt\n+++ b/owned/a.txt\n@@ -1 +1 @@\n-alpha\n+A\n--- a/free/x.txt\n+++ b/free/x.txt\n@@ -1 +1 @@\n-x1\n+x\n",
+    );
+    assert!(
+        world
+            .loci("home/repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "x", "--patch", "../../p.diff"])
+            .exits(1)
+            .stderr
+            .contains("free/x.txt")
+    );
     world.file("p.diff", "no patch\n");
     world.loci("home/repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "x", "--patch", "../../p.diff"]).exits(2);
 }
@@ -86,7 +99,10 @@ fn a_person_asks_and_is_answered() {
 #[test]
 fn a_branch_is_handed_over_without_running_what_the_repository_names() {
     let world = Sandbox::new();
-    world.file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n").file("repo/owned/a.txt", "alpha\nbeta\n").file("repo/free.txt", "x\n");
+    world
+        .file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n")
+        .file("repo/owned/a.txt", "alpha\nbeta\n")
+        .file("repo/free.txt", "x\n");
     let git = |args: &[&str]| {
         let run = Command::new("git")
             .args(["-c", "user.name=t", "-c", "user.email=t@example.invalid", "-c", "init.defaultBranch=main"])

@@ -208,7 +208,8 @@ fn delegate() {
         let bobs = letters(world, "home/repo/owned");
         assert!(bobs.len() <= 1 && bobs.iter().all(|path| fs::read_to_string(path).unwrap().ends_with("there is.\n")), "{fault}: {bobs:?}");
     };
-    let quiet = |tree: &Tree| tree.iter().filter(|(path, _)| !path.ends_with("log.jsonl")).map(|(a, b)| (a.clone(), b.clone())).collect::<Tree>();
+    let quiet =
+        |tree: &Tree| tree.iter().filter(|(path, _)| !path.ends_with("log.jsonl")).map(|(a, b)| (a.clone(), b.clone())).collect::<Tree>();
     let (world, args) = setup();
     let log = world.path("ops");
     let story = Story { setup: &setup, cwd: "home/repo", inside: false, what: "home/repo" };

@@ -69,7 +69,8 @@ fn finished_mail_and_trails_go_when_their_time_is_over() {
     assert!(inbox.join("cur").join(format!("{key}.md")).exists());
     let run = world.loci("home/repo/owned", ["inbox", "take", &open]).exits(0);
     assert!(run.stderr.contains("1 finished messages and 1 trails"), "{}", run.stderr);
-    let names: Vec<String> = walkdir::WalkDir::new(&inbox).into_iter().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let names: Vec<String> =
+        walkdir::WalkDir::new(&inbox).into_iter().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     assert!(!names.iter().any(|name| name.starts_with(key)), "{names:?}");
     assert!(world.path("state/loci/trail/s-new.jsonl").exists() && !world.path("state/loci/trail/s-old.jsonl").exists());
     let list = world.loci("home/repo/owned", ["inbox", "--json"]).exits(0).json();

@@ -76,7 +76,10 @@ pub(super) fn files(context: &Context, branch: &str) -> Result<Found, Failure> {
     let name = shown::text(branch).to_string();
     let top = git.ask(&["rev-parse", "--show-toplevel"], "find the work tree")?;
     let top = PathBuf::from(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
-    let tip = git.line(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{branch}^{{commit}}")], &format!("find the branch `{name}`"))?;
+    let tip = git.line(
+        &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{branch}^{{commit}}")],
+        &format!("find the branch `{name}`"),
+    )?;
     let base = git.line(&["merge-base", "HEAD", &tip], &format!("find where `{name}` left HEAD"))?;
     let raw = git.ask(&["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", &base, &tip], "compare")?;
     let mut found = Found { files: Vec::new(), left: Vec::new() };

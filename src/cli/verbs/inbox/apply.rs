@@ -45,7 +45,8 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
         let worked = apply::work_out(&files, &targets, &begun, &owner, &surroundings)?;
         return said(context, &message, &worked, true);
     }
-    let (held, recovered) = journal::begin(&context.state, &digest::key("apply", mailbox.dir()), &format!("loci inbox apply {}", message.id))?;
+    let (held, recovered) =
+        journal::begin(&context.state, &digest::key("apply", mailbox.dir()), &format!("loci inbox apply {}", message.id))?;
     if let Some(recovered) = recovered {
         context.say(&format!("note: {recovered}"));
     }
