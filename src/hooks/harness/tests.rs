@@ -72,19 +72,11 @@ fn a_result_says_that_it_failed_in_many_ways() {
         r#"{"interrupted":true}"#,
         r#"{"exit_code":3}"#,
         r#"{"error":"no"}"#,
-        r#""Exit code: 1
-Wall time""#,
+        r#""Exit code: 1\nWall time""#,
     ] {
         assert!(failed("PostToolUse", response), "{response}");
     }
-    for response in [
-        "null",
-        "{}",
-        r#"{"error":null,"exit_code":0,"interrupted":false}"#,
-        r#""Exit code: 0
-""#,
-        r#""text""#,
-    ] {
+    for response in ["null", "{}", r#"{"error":null,"exit_code":0,"interrupted":false}"#, r#""Exit code: 0\n""#, r#""text""#] {
         assert!(!failed("PostToolUse", response), "{response}");
     }
 }
