@@ -11,10 +11,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("See where you are", &["where", "tree", "resolve", "explain", "show", "doctor"]),
     ("Make agents", &["new", "templates"]),
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
-    ("Own directories", &["own", "disown", "extract", "permit", "check"]),
-    ("Hand work over", &["inbox", "handover"]),
+    ("Own directories", &["own", "disown", "extract", "permit", "check", "trail"]),
+    ("Hand work over", &["inbox", "delegate", "handover"]),
     ("Grant (people only)", &["requests", "approve", "deny", "grants", "connect", "disconnect"]),
-    ("Be asked (called by harnesses)", &["gate"]),
+    ("Be asked (called by harnesses)", &["gate", "hook"]),
     ("Help yourself", &["init", "demo", "help"]),
 ];
 

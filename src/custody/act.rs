@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The kind of an act.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActKind {
     /// Reads; never intercepted.
@@ -22,6 +22,23 @@ pub enum ActKind {
     Mode,
     /// Runs a program.
     Run,
+}
+
+impl ActKind {
+    /// The word in records and `--json`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Create => "create",
+            Self::Remove => "remove",
+            Self::Rename => "rename",
+            Self::Link => "link",
+            Self::Mode => "mode",
+            Self::Run => "run",
+        }
+    }
 }
 
 /// What a tool call would do to one path.

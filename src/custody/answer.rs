@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 
 use super::asker::Asker;
 use super::capture::cut_at;
-use super::delegation::{key, sent_log};
+use super::delegation::{Read, key, sent_log};
 use super::fence;
 use super::find;
 use super::inbox::{self, Message};
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed};
 use super::mask;
+use super::trail;
 use crate::sys::disk;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
+use crate::text::header;
 use crate::text::name::AgentId;
 
 /// Where an answer went.
@@ -32,10 +34,16 @@ pub enum Answered {
     Nobody(String),
 }
 
-/// Where an answer to a message would go.
+/// How a person is named who asks by a verb.
+pub const HUMAN: &str = "human";
+
+/// Where an answer to a message would go; `home` holds the human's inbox.
 #[must_use]
-pub fn where_to(message: &Message) -> Answered {
+pub fn where_to(message: &Message, home: &Path) -> Answered {
     let from = message.text("from").unwrap_or("nobody").to_owned();
+    if from == HUMAN {
+        return Answered::To { id: String::new(), to: from, inbox: Mailbox::of_human(home).dir().to_owned() };
+    }
     let Ok(id) = AgentId::new(&from) else { return Answered::Nobody("the message names no sender".to_owned()) };
     // The message is data: that the body it names is the sender's is looked up, not believed.
     match message.text("from_body").map(PathBuf::from) {
@@ -54,6 +62,7 @@ pub fn where_to(message: &Message) -> Answered {
 /// Where the answer or the log can't be written.
 pub fn answer(
     mailbox: &Mailbox,
+    home: &Path,
     message: &Message,
     by: &str,
     state: inbox::State,
@@ -61,7 +70,7 @@ pub fn answer(
     at: Timestamp,
 ) -> Result<Answered, MailError> {
     let (text, _) = mask::mask(text);
-    let mut answered = where_to(message);
+    let mut answered = where_to(message, home);
     if let Answered::To { id, to, .. } = &mut answered {
         let body = message.text("from_body").map(PathBuf::from).unwrap_or_default();
         let key = key(&[b"reply", message.id.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()]);
@@ -75,7 +84,7 @@ pub fn answer(
             fields: vec![("re", Field::Text(message.id.clone())), ("state", Field::Text(state.word().to_owned()))],
             body: fence::block("markdown", &text),
         };
-        let theirs = Mailbox::of(&body);
+        let theirs = if to == HUMAN { Mailbox::of_human(home) } else { Mailbox::of(&body) };
         *id = match theirs.deliver(&key, &reply.render())? {
             Placed::Fresh(_) => reply.id,
             Placed::Again(path) => inbox::id_of(&path, &key)?,
@@ -158,12 +167,13 @@ pub fn sent(asker: &Asker, state: &Path, id: &str) -> Result<Sent, HandoverError
 ///
 /// # Errors
 /// Where the message is gone or the log can't be written.
-pub fn hand_over(sent: &Sent, asker: &Asker, text: &str, at: Timestamp) -> Result<(), HandoverError> {
+pub fn hand_over(sent: &Sent, asker: &Asker, text: &str, state: &Path, at: Timestamp) -> Result<(), HandoverError> {
     let gone = || HandoverError::Gone(sent.id.clone());
     let mailbox = Mailbox::at(&sent.inbox).ok_or_else(gone)?;
     let key = letter::key(&sent.id).ok_or_else(gone)?;
     let held = || Ok::<bool, MailError>(mailbox.held()?.iter().any(|name| name.ends_with(&format!(".{key}.md"))));
-    if mailbox.find(key)?.is_none() && !held()? {
+    let letter = mailbox.find(key)?;
+    if letter.is_none() && !held()? {
         return Err(gone());
     }
     let (text, _) = mask::mask(text.get(..cut_at(text, MAX_ADDED)).unwrap_or_default());
@@ -174,5 +184,38 @@ pub fn hand_over(sent: &Sent, asker: &Asker, text: &str, at: Timestamp) -> Resul
     }
     let mut record = inbox::record(at, key, "added", asker.name());
     record["text"] = text.into();
+    if let Some(letter) = letter {
+        let reads = read_since(&letter, state)?;
+        if !reads.is_empty() {
+            record["reads"] = reads.into();
+        }
+    }
     Ok(mailbox.log(&record)?)
+}
+
+/// What the session of a message has read beyond what the message says, newest last.
+fn read_since(letter: &Path, state: &Path) -> Result<Vec<String>, MailError> {
+    let (data, _) = disk::read_start(letter, header::MAX_BYTES as u64)?;
+    let head = header::parse(&data);
+    let Some(session) = head.text("session") else { return Ok(Vec::new()) };
+    let known: Vec<&str> =
+        head.value("reads").and_then(serde_json::Value::as_array).into_iter().flatten().filter_map(serde_json::Value::as_str).collect();
+    let reads = trail::reads(state, session).iter().map(Read::shown).filter(|read| !known.contains(&read.as_str())).collect();
+    Ok(bounded(reads))
+}
+
+/// The newest that fit into a line of the log.
+fn bounded(mut reads: Vec<String>) -> Vec<String> {
+    let mut room = 4 << 10;
+    let fit = reads
+        .iter()
+        .rev()
+        .take_while(|read| {
+            room > read.len() && {
+                room -= read.len();
+                true
+            }
+        })
+        .count();
+    reads.split_off(reads.len() - fit)
 }

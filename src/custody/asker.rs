@@ -145,14 +145,19 @@ pub fn named<'a>(agent: AgentId, dirs: impl IntoIterator<Item = &'a Path>) -> As
     Asker { agent: Some(agent), body }
 }
 
-/// The file that keeps what is fixed for a session. The name is the id where that is harmless, and
-/// a digest of it elsewhere; no two ids share one.
+/// The file that keeps what is fixed for a session.
 #[must_use]
 pub fn session_file(state: &Path, session: &str) -> PathBuf {
+    state.join("sessions").join(format!("{}.json", session_name(session)))
+}
+
+/// The name of a session's files: its id where that is harmless, and a digest of it elsewhere; no two
+/// ids share one.
+#[must_use]
+pub fn session_name(session: &str) -> String {
     let plain =
         (1..=80).contains(&session.len()) && session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-    let name = if plain { format!("{session}.json") } else { format!("x.{}.json", &digest::sha256(session.as_bytes())[..40]) };
-    state.join("sessions").join(name)
+    if plain { session.to_owned() } else { format!("x.{}", &digest::sha256(session.as_bytes())[..40]) }
 }
 
 /// Reads the asker that a session file keeps; `None` where there is no file yet.

@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::changes::FileChange;
 use super::diff::{self, Difference};
+use super::hunk;
 use super::mask;
-use super::patch;
+use super::patch::{self, Section};
 use super::ruling::ActRuling;
 use crate::sys::disk;
 use crate::text::digest;
@@ -32,6 +34,8 @@ pub enum Change {
     },
     /// A patch, as the tool got it.
     Patch(String),
+    /// Files as they were and as they would be.
+    Files(Vec<FileChange>),
     /// A shell command. Never executed by loci.
     Command(String),
     /// A verb of loci that only a person carries out; `approve` can.
@@ -69,11 +73,15 @@ pub(super) struct Captured {
     pub(super) raw: String,
     /// Digests of the file that a patch is against, and of what comes out; `absent` for none.
     pub(super) sides: Option<(String, String)>,
+    /// The files before and after, where all of the change is known so.
+    pub(super) files: Vec<FileChange>,
+    /// What the sender wants, where it said so.
+    pub(super) idea: Option<String>,
 }
 
 impl Captured {
     fn new(word: &'static str, language: &'static str, text: String) -> Self {
-        Self { word, language, raw: format!("{word}\n{text}"), text, sides: None }
+        Self { word, language, raw: format!("{word}\n{text}"), text, sides: None, files: Vec::new(), idea: None }
     }
 
     pub(super) fn carries(&self) -> String {
@@ -104,7 +112,17 @@ pub(super) fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captu
             Captured { raw, ..Captured::new("verb", "text", command.clone()) }
         }
         Change::Input(text) => Captured::new("input", "text", text.clone()),
-        Change::Patch(text) => Captured::new("patch", "diff", part_of(text, acts)),
+        Change::Patch(text) => patched(text, acts, dir),
+        Change::Files(files) => {
+            let ours = |file: &FileChange| {
+                let act = acts.iter().find(|act| act.act.path == file.path)?;
+                Some(FileChange { path: act.path().to_owned(), ..file.clone() })
+            };
+            let files: Vec<FileChange> = files.iter().filter_map(ours).collect();
+            let text = shown(&files, dir);
+            let captured = Captured::new("patch", "diff", text);
+            Captured { files, ..captured }
+        }
         Change::Content { path, bytes } => {
             compared(path, acts, dir, |_| Some(bytes.clone()), || String::from_utf8_lossy(bytes).into_owned())
         }
@@ -145,8 +163,69 @@ fn compared(
         Difference::Digest(text) => Captured::new("content", "text", text),
         Difference::None => Captured::new("patch", "diff", String::new()),
     };
+    let whole = old.as_ref().is_none_or(|old| old.len() <= diff::MAX_SIDE);
+    let file = FileChange { path: real.to_owned(), mode: None, was: old, will: Some(new) };
     // The same attempt is the same attempt though the file went on in the meantime.
-    Captured { raw: format!("{}\n{}", captured.word, as_text()), ..captured }
+    Captured { raw: format!("{}\n{}", captured.word, as_text()), files: if whole { vec![file] } else { Vec::new() }, ..captured }
+}
+
+/// A patch against the disk as it is now; as it came where it does not fit there.
+fn patched(text: &str, acts: &[&ActRuling], dir: &Path) -> Captured {
+    let part = part_of(text, acts);
+    let sections = patch::sections(&part);
+    let mut files: Vec<FileChange> = Vec::new();
+    let fits = !sections.is_empty() && sections.iter().all(|section| worked_out(section, &part, acts, &mut files).is_some());
+    if !fits {
+        return Captured::new("patch", "diff", part);
+    }
+    let captured = Captured::new("patch", "diff", part);
+    Captured { text: shown(&files, dir), files, ..captured }
+}
+
+/// What one section makes of its file, or of its two.
+fn worked_out(section: &Section, patch: &str, acts: &[&ActRuling], files: &mut Vec<FileChange>) -> Option<()> {
+    let real = |name: &str| {
+        let name = name.trim_start_matches("./");
+        Some(acts.iter().find(|act| act.act.path.ends_with(name))?.path().to_owned())
+    };
+    let path = real(&section.path)?;
+    let base = |path: &Path| match disk::look_through(path) {
+        Ok(None) => Some(None),
+        Ok(Some(_)) => disk::read_bounded(path, diff::MAX_SIDE as u64).ok()?.map(Some),
+        Err(_) => None,
+    };
+    // A file that comes twice is worked out on what the first made of it: too clever for a message.
+    if files.iter().any(|file| file.path == path) {
+        return None;
+    }
+    let was = base(&path)?;
+    let text = was.as_deref().map(std::str::from_utf8).transpose().ok()?;
+    let patched = hunk::apply(section.kind, patch.get(section.range.clone())?, text)?;
+    let will = patched.text.map(String::into_bytes);
+    match &section.to {
+        None => files.push(FileChange { path, mode: patched.mode, was, will }),
+        Some(to) => {
+            let to = real(to)?;
+            let there = base(&to)?;
+            files.push(FileChange { path, mode: None, was, will: None });
+            files.push(FileChange { path: to, mode: patched.mode, was: there, will });
+        }
+    }
+    Some(())
+}
+
+/// Files before and after as one diff.
+fn shown(files: &[FileChange], dir: &Path) -> String {
+    let one = |file: &FileChange| {
+        let name = file.path.strip_prefix(dir).unwrap_or(&file.path).to_string_lossy().into_owned();
+        let mode = file.mode.map(|mode| format!("{name}: mode {mode:o}\n")).unwrap_or_default();
+        match diff::difference(&name, file.was.as_deref(), file.will.as_deref()) {
+            Difference::Text(text) => format!("{mode}{text}"),
+            Difference::Digest(text) => format!("{mode}{text}"),
+            Difference::None => mode,
+        }
+    };
+    files.iter().map(one).collect()
 }
 
 /// The sections of a patch that are about these acts; all of it where none can be told apart.

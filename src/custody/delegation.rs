@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::asker::Asker;
 use super::capture::{Captured, capture, cut_at};
 pub use super::capture::{Change, MAX_CHANGE};
+use super::changes;
 use super::fence;
 use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
@@ -21,6 +22,9 @@ use crate::text::digest;
 
 /// The most of paths that a list in the front matter holds, in bytes.
 const MAX_LIST: usize = 16 << 10;
+
+/// The most of an idea, in bytes.
+const MAX_IDEA: usize = 32 << 10;
 
 /// How far back the log of what was sent is looked through.
 const MAX_SENT: u64 = 256 << 10;
@@ -90,11 +94,10 @@ pub struct Filed {
     pub last_worked: Option<String>,
 }
 
-/// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
-#[must_use]
-pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
+/// The refused acts, by who is to be told and where.
+pub(super) fn groups<'a>(ruling: &'a Ruling, surroundings: &Surroundings) -> BTreeMap<(Who, PathBuf), Vec<&'a ActRuling>> {
     let mut groups: BTreeMap<(Who, PathBuf), Vec<&ActRuling>> = BTreeMap::new();
-    for act in attempt.ruling.refused() {
+    for act in ruling.refused() {
         let Some(owner) = &act.owner else { continue };
         let place = match owner.who {
             Who::Agent(_) => owner.body.clone().unwrap_or_else(|| owner.dir.clone()),
@@ -103,16 +106,44 @@ pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delive
         };
         groups.entry((owner.who.clone(), place)).or_default().push(act);
     }
-    groups.into_iter().map(|((who, place), acts)| to_one(attempt, surroundings, &who, &place, &acts)).collect()
+    groups
 }
 
-fn to_one(attempt: &Attempt<'_>, surroundings: &Surroundings, who: &Who, place: &Path, acts: &[&ActRuling]) -> Delivery {
+/// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
+#[must_use]
+pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
+    hand_in(attempt, None, surroundings)
+}
+
+/// As [`deliver`], for somebody who has not tried but asks, with what is wanted.
+#[must_use]
+pub fn ask(attempt: &Attempt<'_>, idea: &str, surroundings: &Surroundings) -> Vec<Delivery> {
+    hand_in(attempt, Some(idea), surroundings)
+}
+
+fn hand_in(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings) -> Vec<Delivery> {
+    let groups = groups(attempt.ruling, surroundings);
+    groups.into_iter().map(|((who, place), acts)| to_one(attempt, idea, surroundings, &who, &place, &acts)).collect()
+}
+
+fn to_one(
+    attempt: &Attempt<'_>,
+    idea: Option<&str>,
+    surroundings: &Surroundings,
+    who: &Who,
+    place: &Path,
+    acts: &[&ActRuling],
+) -> Delivery {
     let mut targets: Vec<PathBuf> = acts.iter().map(|act| act.path().to_owned()).collect();
     targets.sort();
     targets.dedup();
     let owner = acts.iter().find_map(|act| act.owner.clone());
     let owner = owner.unwrap_or_else(|| Owner { who: who.clone(), dir: place.to_owned(), file: None, body: None, note: None });
-    let captured = capture(&attempt.change, acts, &owner.dir);
+    let mut captured = capture(&attempt.change, acts, &owner.dir);
+    if let Some(idea) = idea {
+        captured.raw = format!("{idea}\n{}", captured.raw);
+        captured.idea = Some(mask::mask(idea.get(..cut_at(idea, MAX_IDEA)).unwrap_or_default()).0);
+    }
     let carries = captured.carries();
     let outcome = match who {
         Who::Agent(id) => delegate(attempt, id.as_str(), place, &owner, &targets, &captured),
@@ -154,8 +185,17 @@ fn delegate(
 ) -> Result<Filed, MailError> {
     let mailbox = Mailbox::of(place);
     let key = attempt_key(attempt, to, targets, captured);
-    let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &[]);
-    if let Some(full) = captured.full().filter(|_| !matches!(mailbox.find(&key), Ok(Some(_)))) {
+    let mut more = Vec::new();
+    let before = mailbox.find(&key)?;
+    if before.is_none()
+        && mask::mask(&captured.text).1 == 0
+        && let Some((name, text)) = changes::kept(&key, &captured.files)
+    {
+        mailbox.hold(&name, &text)?;
+        more.push(("applies", Field::Text(name)));
+    }
+    let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &more);
+    if let Some(full) = captured.full().filter(|_| before.is_none()) {
         mailbox.hold(&format!("{key}.txt"), full.as_bytes())?;
     }
     let placed = mailbox.deliver(&key, &letter.render())?;
@@ -229,7 +269,7 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
 }
 
 /// A list that fits into the front matter; what does not is counted.
-fn bounded(items: impl Iterator<Item = String>) -> Vec<String> {
+pub(super) fn bounded(items: impl Iterator<Item = String>) -> Vec<String> {
     let (mut list, mut size, mut left) = (Vec::new(), 0, 0_usize);
     for item in items {
         if left == 0 && size + item.len() <= MAX_LIST {
@@ -283,11 +323,12 @@ fn write_letter(
     fields.extend(verb_fields(&attempt.change));
     fields.push(("hops", Field::Count(0)));
     fields.extend(more.iter().cloned());
-    let mut body = format!(
-        "{} tried to change what is {}, and was refused. What it changes was captured and is not applied.\n",
-        attempt.asker.name(),
-        if to == "human" { "the human's".to_owned() } else { format!("{to}'s") }
-    );
+    let whose = if to == "human" { "the human's".to_owned() } else { format!("{to}'s") };
+    let from = attempt.asker.name();
+    let mut body = match &captured.idea {
+        None => format!("{from} tried to change what is {whose}, and was refused. What it changes was captured and is not applied.\n"),
+        Some(idea) => format!("{from} asks for a change of what is {whose}.\n\n## Idea\n\n{}", fence::block("markdown", idea)),
+    };
     if let Some(note) = &owner.note {
         body += "\n## Your note for each delegation\n\n";
         body += &fence::block("text", note);
@@ -297,6 +338,7 @@ fn write_letter(
         body += &format!("{count} places look like secrets and are masked, so it can't be applied as it stands.\n\n");
     }
     match captured.word {
+        "none" if captured.idea.is_some() => body += "None was given: the idea is all there is.\n",
         "none" => body += "Nothing of it could be captured.\n",
         _ => body += &fence::block(captured.language, masked.get(..cut).unwrap_or_default()),
     }
@@ -330,7 +372,9 @@ fn verb_fields(change: &Change) -> Vec<(&'static str, Field)> {
 }
 
 impl Read {
-    fn shown(&self) -> String {
+    /// As it stands in a message.
+    #[must_use]
+    pub fn shown(&self) -> String {
         match self.lines {
             Some((first, last)) => format!("{}:{first}-{last}", shown::path(&self.path)),
             None => shown::path(&self.path).to_string(),

@@ -53,6 +53,8 @@ pub struct Added {
     pub by: String,
     /// What.
     pub text: String,
+    /// What was read since the message was filed.
+    pub reads: Vec<String>,
 }
 
 /// What the log says about one message.
@@ -62,6 +64,8 @@ pub struct Standing {
     pub state: State,
     /// How often the same attempt was made again.
     pub again: u64,
+    /// Whether its change was applied.
+    pub applied: bool,
     /// What the sender added: reads and ideas.
     pub added: Vec<Added>,
     /// The answer, where there is one: when, by whom, what.
@@ -84,11 +88,21 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
             continue;
         }
         let one = all.entry(key).or_default();
-        let added = |what: &str| Added { at: text("at"), by: text("by"), text: text(what) };
+        let reads =
+            || record.get("reads").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let added = |what: &str| Added { at: text("at"), by: text("by"), text: text(what), reads: reads() };
         match text("event").as_str() {
             "again" => one.again += 1,
             "added" => one.added.push(added("text")),
             "taken" if !one.state.is_closed() => one.state = State::Taken,
+            "applied" => {
+                one.applied = true;
+                if !one.state.is_closed() {
+                    one.state = State::Taken;
+                }
+            }
+            // It was finished and is gone; the same attempt begins anew.
+            "pruned" => *one = Standing::default(),
             "done" => (one.state, one.answer) = (State::Done, Some(added("text"))),
             "declined" => (one.state, one.answer) = (State::Declined, Some(added("text"))),
             "held" => {
@@ -111,7 +125,7 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
 /// When somebody last dealt with a message of this inbox.
 #[must_use]
 pub fn last_worked(records: &[Value]) -> Option<&str> {
-    let works = |record: &&Value| matches!(record.get("event").and_then(Value::as_str), Some("taken" | "done" | "declined"));
+    let works = |record: &&Value| matches!(record.get("event").and_then(Value::as_str), Some("taken" | "applied" | "done" | "declined"));
     records.iter().rev().find(works)?.get("at")?.as_str()
 }
 
@@ -134,7 +148,7 @@ pub struct Message {
     pub new: bool,
     /// The front matter.
     pub header: Header,
-    /// The whole file.
+    /// The file, or the start of it with the front matter: see [`Message::in_full`].
     pub data: Vec<u8>,
     /// Where it stands.
     pub standing: Standing,
@@ -154,7 +168,16 @@ impl Message {
         items.map(|items| items.iter().filter_map(Value::as_str).map(str::to_owned).collect()).unwrap_or_default()
     }
 
-    /// The text below the front matter.
+    /// The same with the whole file read.
+    ///
+    /// # Errors
+    /// Where it can't be read.
+    pub fn in_full(&self) -> Result<Self, MailError> {
+        let data = disk::read_start(&self.path, MAX_LETTER)?.0;
+        Ok(Self { header: header::parse(&data), data, ..self.clone() })
+    }
+
+    /// The text below the front matter, as far as it was read.
     #[must_use]
     pub fn body(&self) -> String {
         String::from_utf8_lossy(self.header.body_of(&self.data)).into_owned()
@@ -170,7 +193,7 @@ pub struct Contents {
     pub notes: Vec<String>,
 }
 
-/// Reads an inbox. Nothing is written.
+/// Reads an inbox: of each message no more than its start. Nothing is written.
 ///
 /// # Errors
 /// Where the inbox itself can't be used; one bad message is a note.
@@ -195,12 +218,47 @@ pub fn read(mailbox: &Mailbox) -> Result<Contents, MailError> {
     Ok(contents)
 }
 
-pub(super) fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> {
-    let (data, _) = disk::read_start(path, MAX_LETTER)?;
+/// How much of a message is read at first: front matter is seldom longer.
+const START: u64 = 4 << 10;
+
+/// The start of a message, as far as its front matter goes.
+///
+/// # Errors
+/// Where the file can't be read.
+pub fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> {
+    let (mut data, more) = disk::read_start(path, START)?;
+    if more && !data.windows(5).any(|bytes| bytes == b"\n---\n") {
+        data = disk::read_start(path, header::MAX_BYTES as u64 + START)?.0;
+    }
     let header = header::parse(&data);
     // A file whose id does not belong to its name was not put there by a delivery.
     let id = header.text("id").filter(|id| letter::key(id) == Some(key)).unwrap_or(key).to_owned();
     Ok(Message { key: key.to_owned(), id, path: path.to_owned(), new, header, data, standing: Standing::default() })
+}
+
+/// Takes away messages that were finished before this instant, with what is held beside them; how
+/// many. Whoever is killed in between leaves nothing that the next time does not take along.
+///
+/// # Errors
+/// Where one can't be taken away.
+pub fn prune(mailbox: &Mailbox, before: Timestamp, now: Timestamp) -> Result<usize, MailError> {
+    let (records, _) = mailbox.records()?;
+    let mut gone = 0;
+    for (key, standing) in fold(&records) {
+        let old = |answer: &Added| answer.at.parse::<Timestamp>().is_ok_and(|at| at < before);
+        if !standing.state.is_closed() || !standing.answer.as_ref().is_some_and(old) {
+            continue;
+        }
+        if let Some(path) = mailbox.find(&key)? {
+            disk::remove_file(&path)?;
+            gone += 1;
+        }
+        for name in mailbox.held()?.iter().filter(|name| name.starts_with(&key)) {
+            disk::remove_file(&mailbox.dir().join("held").join(name))?;
+        }
+        mailbox.log(&record(now, &key, "pruned", "loci"))?;
+    }
+    Ok(gone)
 }
 
 /// The text of a file that is held beside the messages. The name comes from the log: only one that a
@@ -267,6 +325,27 @@ mod tests {
         lines.iter().map(|(event, text)| json!({ "at": "t", "key": KEY, "event": event, "by": "b", "text": text, "held": text })).collect()
     }
 
+    /// What a list costs does not grow with what the messages carry.
+    #[test]
+    fn no_more_is_read_than_the_front_matter() {
+        let dir = PathBuf::from("/tmp").join(format!("loci-inbox-{}", std::process::id()));
+        let mailbox = Mailbox::of(&dir);
+        let front = |lists: usize| {
+            let item = format!("  - \"/{}\"\n", "t".repeat(60));
+            format!("---\nschema: 1\nid: \"20261130T100000Z-{KEY}\"\nkind: delegation\ntargets:\n{}---\n\n", item.repeat(lists))
+        };
+        for (lists, most) in [(1, START), (200, header::MAX_BYTES as u64 + START)] {
+            let _ = disk::remove_tree(&dir);
+            mailbox.deliver(KEY, format!("{}{}", front(lists), "x".repeat(900_000)).as_bytes()).unwrap();
+            let contents = read(&mailbox).unwrap();
+            let message = &contents.messages[0];
+            assert!(message.data.len() as u64 <= most, "{}", message.data.len());
+            assert_eq!((message.list("targets").len(), message.id.len()), (lists, 33));
+            assert!(message.in_full().unwrap().body().len() > 900_000);
+        }
+        disk::remove_tree(&dir).unwrap();
+    }
+
     #[test]
     fn the_log_says_where_a_message_stands() {
         let one = |lines: &[(&str, &str)]| fold(&log(lines)).remove(KEY).unwrap_or_default();
@@ -277,6 +356,9 @@ mod tests {
         assert_eq!((done.state, done.answer.map(|answer| answer.text).as_deref()), (State::Done, Some("yes")));
         assert_eq!(done.added.len(), 1);
         assert_eq!(one(&[("declined", "no")]).state, State::Declined);
+        let applied = one(&[("applied", ""), ("again", "")]);
+        assert_eq!((applied.state, applied.applied), (State::Taken, true));
+        assert_eq!(one(&[("done", "yes"), ("pruned", "")]), Standing::default());
         assert_eq!(one(&[("held", "x"), ("held", "x"), ("held", "y")]).held, ["x", "y"]);
         assert_eq!(one(&[("from-the-future", "")]).state, State::New);
         assert!(fold(&[json!({ "key": "../../x", "event": "done" }), json!({})]).is_empty());

@@ -19,6 +19,8 @@ pub enum Kind {
     Digest,
     /// An answer.
     Reply,
+    /// Word that a call ended in somebody's directory after all.
+    Slip,
 }
 
 impl Kind {
@@ -30,6 +32,7 @@ impl Kind {
             Self::Request => "request",
             Self::Digest => "digest",
             Self::Reply => "reply",
+            Self::Slip => "slip",
         }
     }
 }

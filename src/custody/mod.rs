@@ -5,19 +5,23 @@
 
 pub mod act;
 pub mod answer;
+pub mod apply;
 pub mod asker;
 pub mod capture;
+pub mod changes;
 pub mod delegation;
 pub mod diff;
 pub mod extract;
 pub mod fence;
 pub mod find;
 pub mod grants;
+pub mod hunk;
 pub mod inbox;
 pub mod judge;
 pub mod letter;
 pub mod maildir;
 pub mod mask;
+pub mod merge;
 pub mod message;
 pub mod own;
 pub mod patch;
@@ -25,6 +29,8 @@ pub mod person;
 pub mod range;
 pub mod requests;
 pub mod ruling;
+pub mod slip;
+pub mod trail;
 pub mod wall;
 pub mod worktree;
 

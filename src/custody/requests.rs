@@ -94,7 +94,7 @@ pub fn read(mailbox: &Mailbox, all: bool) -> Result<Found, MailError> {
         if state.is_closed() && !all {
             continue;
         }
-        match inbox::message(&mailbox.dir().join("held").join(&name), key, false) {
+        match inbox::message(&mailbox.dir().join("held").join(&name), key, false).and_then(|message| message.in_full()) {
             Ok(mut message) => {
                 message.standing.state = state;
                 let approved = standing.map(|standing| standing.approved.clone()).unwrap_or_default();

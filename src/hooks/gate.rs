@@ -13,8 +13,10 @@ use serde_json::Value;
 
 use super::harness::{Adapter, Answer, Event, Verdict, tool_name};
 use super::tools::{self, Intent};
+use crate::custody::act::Act;
 use crate::custody::asker::{self, Asker};
-use crate::custody::delegation::{self, Attempt};
+use crate::custody::delegation::{self, Attempt, Delivery};
+use crate::custody::trail::{self, Grounds, Step};
 use crate::custody::{self, Surroundings, message};
 use crate::sys::env::Env;
 use crate::sys::process::LastWords;
@@ -133,10 +135,11 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
             tool: &event.tool,
             change,
             ruling: &ruling,
-            reads: Vec::new(),
+            reads: event.session.as_deref().map(|session| trail::reads(&surroundings.state, session)).unwrap_or_default(),
             at: time::now(),
         };
         let deliveries = delegation::deliver(&attempt, &surroundings);
+        remember(&attempt, event, &acts, &deliveries, &surroundings);
         let message = message::message(&ruling, &deliveries);
         return Verdict::Refuse(if notes.is_empty() { message } else { format!("{message}\nAlso: {}.", notes.join("; ")) });
     }
@@ -144,8 +147,29 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
     if notes.is_empty() { Verdict::Pass } else { Verdict::Note(format!("loci: {}", notes.join("; "))) }
 }
 
+/// Puts a refused call into the trail. The refusal stands without it.
+fn remember(attempt: &Attempt<'_>, event: &Event, acts: &[Act], deliveries: &[Delivery], surroundings: &Surroundings) {
+    let Some(session) = attempt.session else { return };
+    let (touched, more) = trail::touched(acts, None);
+    let step = Step {
+        at: time::to_second(attempt.at),
+        agent: attempt.asker.name().to_owned(),
+        sub_agent: attempt.sub_agent.map(str::to_owned),
+        harness: attempt.harness.to_owned(),
+        tool: attempt.tool.to_owned(),
+        call: event.call.clone(),
+        place: None,
+        acts: touched,
+        more,
+        passed: false,
+        refused: Grounds::of(attempt.ruling),
+        filed: trail::filed(deliveries),
+    };
+    let _ = trail::append(&surroundings.state, session, &step);
+}
+
 /// Who asks in this session: fixed at its first event.
-fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<String>) -> Asker {
+pub(super) fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<String>) -> Asker {
     let session = event.session.as_deref().filter(|_| env.state().is_some());
     if env.state().is_none() {
         notes.push("who asks can't be kept for this session, since neither HOME nor LOCI_HOME is set".to_owned());
@@ -166,7 +190,7 @@ fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<
 
 /// Where things are on this machine. Without a home there is no registry and no state: a directory
 /// that is never there stands for it.
-fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
+pub(super) fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
     let nowhere = || PathBuf::from("/nonexistent");
     let home = env.home().unwrap_or_else(nowhere);
     Surroundings {

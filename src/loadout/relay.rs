@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::{Level, LoadoutError, inject};
 use crate::sys::disk;
 
-/// What a command of ours contains.
-const MARK: &str = "loci gate --for";
+/// What a command of ours contains, one of these.
+const MARKS: [&str; 2] = ["loci gate --for", "loci hook after-tool --for"];
 
 /// The relays that an inject would take away.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ fn relays(settings: &Value) -> Vec<(String, Map<String, Value>, Value)> {
     for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
         for group in groups.as_array().into_iter().flatten().filter_map(Value::as_object) {
             for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
-                if command(hook).is_some_and(|command| command.contains(MARK)) {
+                if command(hook).is_some_and(|command| MARKS.iter().any(|mark| command.contains(mark))) {
                     let bare = group.iter().filter(|(key, _)| *key != "hooks").map(|(key, value)| (key.clone(), value.clone())).collect();
                     found.push((event.clone(), bare, hook.clone()));
                 }

@@ -471,23 +471,33 @@ pub fn sweep_temps(dir: &Path) -> Outcome<usize> {
 /// Where the file can't be opened, locked or written; a record is never half-counted: a reader
 /// skips a last line without its end.
 pub fn append(path: &Path, record: &[u8]) -> Outcome {
-    let result = step("append", path, || {
-        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o644).open(path)?;
-        let file = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, errno)| io::Error::from(errno))?;
-        let len = file.metadata()?.len();
-        let mut data = Vec::with_capacity(record.len() + 1);
-        if len > 0 {
-            let mut last = [0_u8; 1];
-            std::os::unix::fs::FileExt::read_exact_at(&*file, &mut last, len - 1)?;
-            if last != *b"\n" {
-                data.push(b'\n');
-            }
+    tell("append to", path, step("append", path, || append_to(path, record, 0o644)?.sync_data()))
+}
+
+/// As [`append`], readable for nobody else, and without the sync: for records that only tell, and that
+/// somebody waits for.
+///
+/// # Errors
+/// As [`append`].
+pub fn append_unsynced(path: &Path, record: &[u8]) -> Outcome {
+    tell("append to", path, step("append", path, || append_to(path, record, 0o600).map(|_| ())))
+}
+
+fn append_to(path: &Path, record: &[u8], mode: u32) -> io::Result<nix::fcntl::Flock<File>> {
+    let file = OpenOptions::new().read(true).append(true).create(true).mode(mode).open(path)?;
+    let file = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, errno)| io::Error::from(errno))?;
+    let len = file.metadata()?.len();
+    let mut data = Vec::with_capacity(record.len() + 1);
+    if len > 0 {
+        let mut last = [0_u8; 1];
+        std::os::unix::fs::FileExt::read_exact_at(&*file, &mut last, len - 1)?;
+        if last != *b"\n" {
+            data.push(b'\n');
         }
-        data.extend_from_slice(record);
-        (&*file).write_all(&data)?;
-        file.sync_data()
-    });
-    tell("append to", path, result)
+    }
+    data.extend_from_slice(record);
+    (&*file).write_all(&data)?;
+    Ok(file)
 }
 
 /// Renames, replacing what stands at `to`.

@@ -1,6 +1,7 @@
 //! The terminal and the standard streams.
 
 use std::io::{self, IsTerminal, Read, Write};
+use std::time::Duration;
 
 /// Whether standard input and standard error are a terminal: somebody is there to be asked.
 #[must_use]
@@ -23,6 +24,22 @@ pub fn out(data: &[u8]) -> io::Result<()> {
     match stdout.write_all(data).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
+    }
+}
+
+/// Waits so long, or until nobody can read standard output any more (a closed pipe): then `true`.
+#[must_use]
+pub fn reader_is_gone(pause: Duration) -> bool {
+    use std::os::fd::AsFd as _;
+
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let stdout = io::stdout();
+    let mut watched = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let millis = PollTimeout::try_from(pause).unwrap_or(PollTimeout::MAX);
+    match poll(&mut watched, millis) {
+        Ok(count) => count > 0 && watched.iter().any(|fd| fd.any() == Some(true) || fd.revents().is_some_and(|events| !events.is_empty())),
+        // A signal that does not end us.
+        Err(_) => false,
     }
 }
 

@@ -14,3 +14,9 @@ pub fn now() -> Timestamp {
 pub fn to_second(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
 }
+
+/// So many days before an instant; `None` where that is before all time.
+#[must_use]
+pub fn days_before(at: Timestamp, days: u32) -> Option<Timestamp> {
+    Timestamp::from_second(at.as_second().checked_sub(i64::from(days) * 86_400)?).ok()
+}

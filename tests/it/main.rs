@@ -13,4 +13,5 @@ mod loadout;
 mod sandbox;
 mod show;
 mod templates;
+mod trail;
 mod tree;

@@ -7,7 +7,6 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome};
 use crate::custody::answer::{self, HandoverError};
-use crate::custody::asker;
 use crate::sys::time;
 
 /// Tell an owner what you read and what you want, for a write that was refused
@@ -30,13 +29,13 @@ pub struct Args {
 /// # Errors
 /// Where nothing was filed under that id by whoever asks.
 pub fn run(context: &Context, args: Args) -> Outcome {
-    let (asker, _) = asker::here(&context.env, &context.cwd)?;
+    let asker = super::delegate::sender(context)?;
     let sent = answer::sent(&asker, &context.state, &args.id).map_err(from_handover)?;
     if args.text.trim().is_empty() {
         return Err(Failure::new("usage", "failed to hand over: the text is empty"));
     }
     if !args.dry_run {
-        answer::hand_over(&sent, &asker, &args.text, time::now()).map_err(from_handover)?;
+        answer::hand_over(&sent, &asker, &args.text, &context.state, time::now()).map_err(from_handover)?;
     }
     let would = if args.dry_run { "would be " } else { "" };
     context.print(

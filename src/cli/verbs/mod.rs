@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod connect;
+pub mod delegate;
 pub mod demo;
 pub mod doctor;
 pub mod equip;
@@ -10,6 +11,7 @@ pub mod extract;
 pub mod gate;
 pub mod handover;
 pub mod help;
+pub mod hook;
 pub mod inbox;
 pub mod init;
 pub mod loadout;
@@ -22,6 +24,7 @@ pub mod sets;
 pub mod show;
 pub mod templates;
 pub mod toggle;
+pub mod trail;
 pub mod tree;
 pub mod unequip;
 pub mod whose;
@@ -70,8 +73,12 @@ pub enum Verb {
     Permit(permit::PermitArgs),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
+    /// Show what a session did, step by step, or why its last refused step was refused
+    Trail(trail::Args),
     /// Read and answer what was handed over
     Inbox(inbox::Args),
+    /// Ask an owner for a change, with what you read and what you want
+    Delegate(delegate::Args),
     /// Tell an owner what you read and what you want, for a write that was refused
     Handover(handover::Args),
     /// List what agents ask of you
@@ -88,6 +95,8 @@ pub enum Verb {
     Disconnect(connect::DisconnectArgs),
     /// Answer a harness before a tool call (called by harnesses)
     Gate(gate::Args),
+    /// Take in what a harness says around a tool call (called by harnesses)
+    Hook(hook::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
     Init(init::Args),
     /// Explain a verb, or print everything with --all
@@ -120,7 +129,9 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Extract(args) => extract::run(context, args),
         Verb::Permit(args) => permit::permit(context, args),
         Verb::Check(args) => check::run(context, args),
+        Verb::Trail(args) => trail::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
+        Verb::Delegate(args) => delegate::run(context, args),
         Verb::Handover(args) => handover::run(context, args),
         Verb::Requests(args) => requests::list(context, args),
         Verb::Approve(args) => requests::approve(context, args),
@@ -129,6 +140,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Connect(args) => connect::connect(context, args),
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),
+        Verb::Hook(args) => hook::run(context, args),
         Verb::Init(args) => init::run(context, args),
         Verb::Help(args) => help::run(context, args),
         Verb::Demo(args) => demo::run(context, args),

@@ -344,7 +344,7 @@ fn perform(context: &Context, mailbox: &Mailbox, request: &Request, hash: &str) 
 /// Answers the sender, and tells.
 fn finish(context: &Context, mailbox: &Mailbox, request: &Request, state: State, text: &str) -> Outcome {
     let message = &request.message;
-    let answered = answer::answer(mailbox, message, "human", state, text, time::now())?;
+    let answered = answer::answer(mailbox, &context.home, message, "human", state, text, time::now())?;
     requests::close_digests(mailbox, time::now())?;
     said(context, request, state, &answered, false)
 }
@@ -388,7 +388,7 @@ pub fn deny(context: &Context, args: DenyArgs) -> Outcome {
         if closed(context, &request) {
             return Ok(Answer::No);
         }
-        return said(context, &request, State::Declined, &answer::where_to(&request.message), true);
+        return said(context, &request, State::Declined, &answer::where_to(&request.message, &context.home), true);
     }
     let _held = hold(context, &request)?;
     let request = one(&mailbox, &request.message.id)?;

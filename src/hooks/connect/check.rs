@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::relay::List;
+use super::relay::{self, List};
 use super::{ConnectError, Ground, Reach, read, splice, text};
 use crate::hooks::harness::{Adapter, Relay};
 use crate::sys::disk;
@@ -93,9 +93,10 @@ fn look(
             let tried = tried(&call.command());
             Ok(if now == make(&call).as_bytes() { tried } else { Standing::Differs })
         }
-        Relay::Groups { event, groups, off } => {
+        Relay::Groups { event, groups, off, after, after_group } => {
             let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
             let list = List { harness: adapter.name, event, groups: groups(&call) };
+            let lists = relay::lists(adapter.name, &call, (event, groups), (after, after_group));
             let now = text(file, Some(now))?;
             if !list.called_in(now).map_err(unfit)? {
                 return Ok(Standing::NotConnected);
@@ -108,7 +109,7 @@ fn look(
                     }
                 }
             }
-            if !list.stands_in(now).map_err(unfit)? {
+            if !relay::stand_in(&lists, now).map_err(unfit)? {
                 return Ok(Standing::Differs);
             }
             if adapter.name == "codex"

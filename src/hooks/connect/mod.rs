@@ -158,18 +158,18 @@ pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &
             if bare.is_some() {
                 return Err(ConnectError::File { path: file, why: "something that is not ours stands there" });
             }
-            (make(&call).into_bytes(), Made::Whole)
+            (make(&call).into_bytes(), vec![Made::Whole])
         }
-        Relay::Groups { event, groups, .. } => {
-            let list = List { harness: adapter.name, event, groups: groups(&call) };
+        Relay::Groups { event, groups, after, after_group, .. } => {
+            let lists = relay::lists(adapter.name, &call, (event, groups), (after, after_group));
             let unfit = |unfit| ConnectError::Unfit { path: file.clone(), unfit };
             let now = text(&file, before.as_deref())?;
-            if list.stands_in(now).map_err(unfit)? {
-                (now.as_bytes().to_vec(), kept.as_ref().map_or(Made::Hooks, |receipt| receipt.made))
+            if relay::stand_in(&lists, now).map_err(unfit)? {
+                (now.as_bytes().to_vec(), Vec::new())
             } else {
                 let bare = text(&file, bare.as_deref())?;
-                let made = if before.is_none() { Made::Whole } else { splice::missing(bare, event).map_err(unfit)? };
-                (list.put_into(bare).map_err(unfit)?.into_bytes(), made)
+                let made = if before.is_none() { vec![Made::Whole; lists.len()] } else { relay::missing(&lists, bare).map_err(unfit)? };
+                (relay::put_into(&lists, bare).map_err(unfit)?.into_bytes(), made)
             }
         }
     };
@@ -178,7 +178,7 @@ pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &
     if before.as_ref() != Some(&after) {
         may_write(&file)?;
         let folders = missing_above(&file);
-        let receipt = Receipt::new(adapter.name, &file, made, bare.as_deref(), &after, folders.clone(), kept.as_ref());
+        let receipt = Receipt::new(adapter.name, &file, &made, bare.as_deref(), &after, folders.clone(), kept.as_ref());
         receipt.write(&mut plan, ground.state, bare.as_deref())?;
         plan.steps.extend(folders.into_iter().map(|path| Step::MakeDir { path }));
         // A user's settings may hold secrets; what is tracked with a project holds none.
@@ -240,16 +240,17 @@ fn bare(adapter: &Adapter, file: &Path, now: Option<&[u8]>, kept: Option<&Receip
         // A file that is ours as a whole, in this or an older form.
         Relay::File(_) if now.starts_with(OURS) => Ok(None),
         Relay::File(_) => Ok(Some(now.to_vec())),
-        Relay::Groups { event, .. } => {
-            let list = List { harness: adapter.name, event, groups: Vec::new() };
+        Relay::Groups { event, after, .. } => {
+            let list = |event: &&'static str| List { harness: adapter.name, event, groups: Vec::new() };
+            let lists: Vec<List<'_>> = std::iter::once(&event).chain(after).map(list).collect();
             let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
             let text = text(file, Some(now))?;
-            if !list.called_in(text).map_err(unfit)? {
+            if !relay::called_in(&lists, text).map_err(unfit)? {
                 return Ok(Some(now.to_vec()));
             }
             // Without a receipt nobody knows what was made along; an empty list says nothing, so it goes.
-            let made = kept.map_or(Made::Hooks, |receipt| receipt.made);
-            let left = list.taken_from(text, made).map_err(unfit)?;
+            let made = |at: usize| kept.map_or(Made::Hooks, |receipt| receipt.made_for(at));
+            let left = relay::taken_from(&lists, text, &made).map_err(unfit)?;
             let gone = left.trim().is_empty() && kept.is_some_and(|receipt| receipt.made == Made::Whole && receipt.before.is_none());
             Ok((!gone).then(|| left.into_bytes()))
         }

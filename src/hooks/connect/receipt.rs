@@ -20,6 +20,9 @@ pub(super) struct Receipt {
     file: PathBuf,
     /// What of the way to the relays was made along with them.
     pub(super) made: Made,
+    /// The same of the further lists of relays, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    made_after: Vec<Made>,
     /// The digest of what stood there before; `None` where the file was not there.
     pub(super) before: Option<String>,
     /// The digest of what stood there afterwards.
@@ -32,7 +35,7 @@ impl Receipt {
     pub(super) fn new(
         harness: &str,
         file: &Path,
-        made: Made,
+        made: &[Made],
         before: Option<&[u8]>,
         after: &[u8],
         folders: Vec<PathBuf>,
@@ -43,10 +46,20 @@ impl Receipt {
             schema: 1,
             harness: harness.to_owned(),
             file: file.to_owned(),
-            made,
+            made: made.first().copied().unwrap_or(Made::Hooks),
+            made_after: made.iter().skip(1).copied().collect(),
             before: before.map(digest::sha256),
             after: digest::sha256(after),
             folders,
+        }
+    }
+
+    /// What was made along with the relays of one list, by its place. A list that an older version did
+    /// not put in is ours as a whole.
+    pub(super) fn made_for(&self, at: usize) -> Made {
+        match at.checked_sub(1) {
+            None => self.made,
+            Some(at) => self.made_after.get(at).copied().unwrap_or_else(|| self.made.max(Made::List)),
         }
     }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::splice::{self, Made, Unfit};
+use crate::hooks::harness::Call;
 
 /// A list of hooks in a harness's configuration, and what is to stand in it.
 #[derive(Debug, Clone)]
@@ -67,12 +68,52 @@ impl List<'_> {
 
     fn is_call(&self, hook: &Value) -> bool {
         let Some(command) = hook.get("command").and_then(Value::as_str) else { return false };
-        let call = format!("gate --for {}", self.harness);
-        command.split_once(&call).is_some_and(|(program, rest)| {
-            let program = program.trim_end().trim_end_matches(['"', '\'']);
-            program.ends_with("/loci") && !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '-' || next == '_')
+        ["gate", "hook after-tool"].iter().any(|verb| {
+            command.split_once(&format!("{verb} --for {}", self.harness)).is_some_and(|(program, rest)| {
+                let program = program.trim_end().trim_end_matches(['"', '\'']);
+                program.ends_with("/loci") && !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '-' || next == '_')
+            })
         })
     }
+}
+
+/// What is to stand in a harness's configuration: the list of the gate's event first, then those after
+/// a tool call.
+pub(super) fn lists<'a>(
+    harness: &'a str,
+    call: &Call,
+    (event, groups): (&'static str, fn(&Call) -> Vec<Value>),
+    (after, after_group): (&'static [&'static str], fn(&Call) -> Value),
+) -> Vec<List<'a>> {
+    let mut lists = vec![List { harness, event, groups: groups(call) }];
+    lists.extend(after.iter().map(|event| List { harness, event, groups: vec![after_group(call)] }));
+    lists
+}
+
+/// Whether the configuration holds all of them, just as they should be.
+pub(super) fn stand_in(lists: &[List<'_>], text: &str) -> Result<bool, Unfit> {
+    lists.iter().try_fold(true, |all, list| Ok(list.stands_in(text)? && all))
+}
+
+/// Whether the configuration holds any call of ours.
+pub(super) fn called_in(lists: &[List<'_>], text: &str) -> Result<bool, Unfit> {
+    lists.iter().try_fold(false, |any, list| Ok(list.called_in(text)? || any))
+}
+
+/// The configuration with all of them put in.
+pub(super) fn put_into(lists: &[List<'_>], text: &str) -> Result<String, Unfit> {
+    lists.iter().try_fold(text.to_owned(), |text, list| list.put_into(&text))
+}
+
+/// What has to be made for each of them.
+pub(super) fn missing(lists: &[List<'_>], text: &str) -> Result<Vec<Made>, Unfit> {
+    lists.iter().map(|list| splice::missing(text, list.event)).collect()
+}
+
+/// The configuration without any of them, the last one taken out first: what was made along goes with
+/// the last that stands in it.
+pub(super) fn taken_from(lists: &[List<'_>], text: &str, made: &dyn Fn(usize) -> Made) -> Result<String, Unfit> {
+    lists.iter().enumerate().rev().try_fold(text.to_owned(), |text, (at, list)| list.taken_from(&text, made(at)))
 }
 
 fn hooks(group: &Value) -> &[Value] {
@@ -97,6 +138,7 @@ mod tests {
             "/h/.loci/bin/loci gate --for claude",
             "'/h/a b/.loci/bin/loci' gate --for claude",
             "[ -x \"$H/.loci/bin/loci\" ] || exit 0; exec \"$H/.loci/bin/loci\" gate --for claude",
+            "[ -x /h/loci ] || exit 0; exec /h/loci hook after-tool --for claude",
         ] {
             assert!(call(command), "{command}");
         }

@@ -4,20 +4,21 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Call, Event, Relay, Unreadable, Wiring, flat, universal};
+use super::{Adapter, After, Call, Event, Relay, Unreadable, Wiring, flat, flat_after, universal};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "claude",
     title: "Claude Code",
     read,
     answer: universal,
+    after,
     wiring: Wiring {
         folder: ".claude",
         moved_by: ("CLAUDE_CONFIG_DIR", ""),
         file: "settings.json",
         shared: ".claude/settings.json",
         local: Some(".claude/settings.local.json"),
-        relay: Relay::Groups { event: "PreToolUse", groups, off: Some((&["disableAllHooks"], true)) },
+        relay: Relay::Groups { event: "PreToolUse", groups, after: AFTER, after_group, off: Some((&["disableAllHooks"], true)) },
         needs: &[],
         needs_shared: &[],
     },
@@ -39,6 +40,18 @@ fn groups(call: &Call) -> Vec<Value> {
     ]
 }
 
+/// The events after a tool call.
+const AFTER: &[&str] = &["PostToolUse", "PostToolUseFailure"];
+
+/// Without a matcher: every tool.
+fn after_group(call: &Call) -> Value {
+    json!({ "hooks": [{ "type": "command", "command": call.after(), "timeout": TIMEOUT }] })
+}
+
 fn read(payload: &[u8]) -> Result<Event, Unreadable> {
     flat(payload, &["PreToolUse"])
+}
+
+fn after(payload: &[u8]) -> Result<After, Unreadable> {
+    flat_after(payload, AFTER)
 }

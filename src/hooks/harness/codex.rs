@@ -4,20 +4,21 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Call, Event, Relay, Unreadable, Wiring, flat, universal};
+use super::{Adapter, After, Call, Event, Relay, Unreadable, Wiring, flat, flat_after, universal};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "codex",
     title: "Codex",
     read,
     answer: universal,
+    after,
     wiring: Wiring {
         folder: ".codex",
         moved_by: ("CODEX_HOME", ""),
         file: "hooks.json",
         shared: ".codex/hooks.json",
         local: None,
-        relay: Relay::Groups { event: "PreToolUse", groups, off: None },
+        relay: Relay::Groups { event: "PreToolUse", groups, after: AFTER, after_group, off: None },
         needs: &[
             "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them). Until then it leaves the gate out without a word.",
             "Codex reads its hooks when it starts: start running sessions again.",
@@ -34,6 +35,18 @@ fn groups(call: &Call) -> Vec<Value> {
     vec![json!({ "hooks": [{ "type": "command", "command": call.command(), "timeout": TIMEOUT }] })]
 }
 
+/// The events after a tool call.
+const AFTER: &[&str] = &["PostToolUse"];
+
+/// Without a matcher: every tool.
+fn after_group(call: &Call) -> Value {
+    json!({ "hooks": [{ "type": "command", "command": call.after(), "timeout": TIMEOUT }] })
+}
+
 fn read(payload: &[u8]) -> Result<Event, Unreadable> {
     flat(payload, &["PreToolUse"])
+}
+
+fn after(payload: &[u8]) -> Result<After, Unreadable> {
+    flat_after(payload, AFTER)
 }

@@ -4,20 +4,21 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Call, Event, Relay, Unreadable, Wiring, flat, universal};
+use super::{Adapter, After, Call, Event, Relay, Unreadable, Wiring, flat, flat_after, universal};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "gemini",
     title: "Gemini CLI",
     read,
     answer: universal,
+    after,
     wiring: Wiring {
         folder: ".gemini",
         moved_by: ("GEMINI_CLI_HOME", ".gemini"),
         file: "settings.json",
         shared: ".gemini/settings.json",
         local: None,
-        relay: Relay::Groups { event: "BeforeTool", groups, off: Some((&["hooksConfig", "enabled"], false)) },
+        relay: Relay::Groups { event: "BeforeTool", groups, after: AFTER, after_group, off: Some((&["hooksConfig", "enabled"], false)) },
         needs: &["Gemini CLI reads its hooks when it starts: start running sessions again."],
         needs_shared: &["Hooks of a project run only in a folder that you have trusted in Gemini CLI."],
     },
@@ -39,6 +40,18 @@ fn groups(call: &Call) -> Vec<Value> {
     ]
 }
 
+/// The events after a tool call.
+const AFTER: &[&str] = &["AfterTool"];
+
+/// Without a matcher: every tool.
+fn after_group(call: &Call) -> Value {
+    json!({ "hooks": [{ "type": "command", "name": "loci", "command": call.after(), "timeout": TIMEOUT }] })
+}
+
 fn read(payload: &[u8]) -> Result<Event, Unreadable> {
     flat(payload, &["BeforeTool"])
+}
+
+fn after(payload: &[u8]) -> Result<After, Unreadable> {
+    flat_after(payload, AFTER)
 }

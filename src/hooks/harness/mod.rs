@@ -4,6 +4,7 @@
 mod claude;
 mod codex;
 mod gemini;
+mod lines;
 mod peek;
 mod pi;
 
@@ -24,6 +25,8 @@ pub struct Adapter {
     pub read: fn(&[u8]) -> Result<Event, Unreadable>,
     /// Says the verdict in its language.
     pub answer: fn(&Verdict) -> Answer,
+    /// Reads what it says after a tool call.
+    pub after: fn(&[u8]) -> Result<After, Unreadable>,
     /// Where and how it is told to ask the gate.
     pub wiring: Wiring,
 }
@@ -58,6 +61,10 @@ pub enum Relay {
         event: &'static str,
         /// The elements.
         groups: fn(&Call) -> Vec<Value>,
+        /// The names of the events after a tool call.
+        after: &'static [&'static str],
+        /// The element of each of them.
+        after_group: fn(&Call) -> Value,
         /// A setting that switches all hooks off: the keys on the way to it, and its value.
         off: Option<(&'static [&'static str], bool)>,
     },
@@ -80,6 +87,14 @@ impl Call {
     #[must_use]
     pub fn command(&self) -> String {
         if self.program.is_none() { self.lenient() } else { format!("{} gate --for {}", self.word(), self.harness) }
+    }
+
+    /// The command of the relay after a tool call, for a shell: where the program is missing nothing
+    /// happens.
+    #[must_use]
+    pub fn after(&self) -> String {
+        let (program, harness) = (self.word(), self.harness);
+        format!("[ -x {program} ] || exit 0; exec {program} hook after-tool --for {harness}")
     }
 
     /// The command that passes where the program is missing, also for a harness that takes a missing
@@ -143,6 +158,17 @@ impl Event {
     }
 }
 
+/// A tool call that has happened, as the harness describes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct After {
+    /// The call.
+    pub event: Event,
+    /// Whether the harness says that it failed; not all of them say so.
+    pub failed: bool,
+    /// First and last line of what was read, where the harness or the arguments tell.
+    pub lines: Option<(u64, u64)>,
+}
+
 /// Why a payload says nothing about a tool call; reads on after "the payload …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
@@ -153,7 +179,7 @@ pub enum Unreadable {
     #[error("has no {0}")]
     Missing(&'static str),
     /// Another event than the one before a tool call.
-    #[error("is about the event `{}`, and this gate stands before tool calls", crate::sys::shown::text(.0))]
+    #[error("is about the event `{}`, which is not asked about here", crate::sys::shown::text(.0))]
     OtherEvent(String),
 }
 
@@ -222,30 +248,62 @@ fn universal(verdict: &Verdict) -> Answer {
 /// Reads a payload that is one flat object, keys in snake or camel case. `before` are the names that
 /// this harness gives the event before a tool call; a payload that names no event is taken for one.
 fn flat(payload: &[u8], before: &[&str]) -> Result<Event, Unreadable> {
+    event_of(object_of(payload, before)?).map(|(event, _)| event)
+}
+
+/// As [`flat`], for the event after a tool call.
+fn flat_after(payload: &[u8], after: &[&str]) -> Result<After, Unreadable> {
+    let object = object_of(payload, after)?;
+    let failure = text(&object, &["hook_event_name", "hookEventName"]).is_some_and(|event| event.ends_with("Failure"));
+    let (event, mut rest) = event_of(object)?;
+    let response = ["tool_response", "toolResponse", "tool_result", "toolResult"].iter().find_map(|key| rest.remove(*key));
+    let failed = failure || response.as_ref().is_some_and(says_failed);
+    let lines = lines::of(&event.input, response.as_ref());
+    Ok(After { event, failed, lines })
+}
+
+/// Whether a result says that the call failed, in one of the ways that are known.
+fn says_failed(response: &Value) -> bool {
+    let flag = |key: &str, value: bool| response.get(key) == Some(&Value::Bool(value));
+    let code = |key: &str| response.get(key).and_then(Value::as_i64).is_some_and(|code| code != 0);
+    let error = response.get("error").is_some_and(|error| !matches!(error, Value::Null | Value::Bool(false)) && error.as_str() != Some(""));
+    let exit = response.as_str().and_then(|text| text.strip_prefix("Exit code: ")).and_then(|rest| rest.lines().next());
+    flag("is_error", true)
+        || flag("isError", true)
+        || flag("success", false)
+        || flag("interrupted", true)
+        || code("exit_code")
+        || code("exitCode")
+        || error
+        || exit.is_some_and(|code| code.trim() != "0")
+}
+
+fn object_of(payload: &[u8], events: &[&str]) -> Result<Map<String, Value>, Unreadable> {
     // Some programs put a byte order mark before what they write.
     let payload = payload.strip_prefix(b"\xef\xbb\xbf").unwrap_or(payload);
     let object: Map<String, Value> = serde_json::from_slice(payload).map_err(|error| Unreadable::NotAnObject(error.to_string()))?;
-    if let Some(event) = text(&object, &["hook_event_name", "hookEventName"]).filter(|event| !before.contains(&event.as_str())) {
-        return Err(Unreadable::OtherEvent(event));
+    match text(&object, &["hook_event_name", "hookEventName"]).filter(|event| !events.contains(&event.as_str())) {
+        Some(event) => Err(Unreadable::OtherEvent(event)),
+        None => Ok(object),
     }
+}
+
+/// The call in a payload, and what else stands in it.
+fn event_of(mut object: Map<String, Value>) -> Result<(Event, Map<String, Value>), Unreadable> {
     let tool = text(&object, &["tool_name", "toolName"]).ok_or(Unreadable::Missing("tool name"))?;
     let session = text(&object, &["session_id", "sessionId"]);
     let cwd = text(&object, &["cwd"]).map(PathBuf::from).filter(|cwd| cwd.is_absolute());
     let call = text(&object, &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]);
     let agent_id = text(&object, &["agent_id", "agentId"]);
     let agent_type = text(&object, &["agent_type", "agentType"]);
-    let input = first(object, &["tool_input", "toolInput", "tool_args", "toolArgs"]).ok_or(Unreadable::Missing("tool input"))?;
-    Ok(Event { session, cwd, tool, input, call, agent_id, agent_type })
+    let input = ["tool_input", "toolInput", "tool_args", "toolArgs"].iter().find_map(|key| object.remove(*key));
+    let input = input.ok_or(Unreadable::Missing("tool input"))?;
+    Ok((Event { session, cwd, tool, input, call, agent_id, agent_type }, object))
 }
 
 /// The first of some keys that holds a text which is not empty.
 fn text(object: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     keys.iter().filter_map(|key| object.get(*key)?.as_str()).find(|text| !text.is_empty()).map(str::to_owned)
-}
-
-/// The value of the first of some keys that is there.
-fn first(mut object: Map<String, Value>, keys: &[&str]) -> Option<Value> {
-    keys.iter().find_map(|key| object.remove(*key))
 }
 
 #[cfg(test)]

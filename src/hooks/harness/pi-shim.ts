@@ -62,4 +62,16 @@ export default function (pi: any) {
     if (dir) return { block: true, reason: `${dir} belongs to somebody, and ${why}. Tell the user: loci connect --check` };
     console.error(`loci: custody was not checked: ${why}`);
   });
+  // The trail: what came of it. Nothing waits for it but its end, and nothing depends on it.
+  pi.on("tool_result", async (event: any, ctx: any) => {
+    if (!existsSync(PROGRAM)) return;
+    const payload = {
+      hook_event_name: "tool_result", tool_name: event.toolName, tool_use_id: event.toolCallId,
+      session_id: ctx.sessionManager?.getSessionId?.(), cwd: ctx.cwd, tool_input: event.input ?? {},
+      tool_response: { isError: event.isError === true },
+    };
+    spawnSync(PROGRAM, ["hook", "after-tool", "--for", "pi"], {
+      input: JSON.stringify(payload), stdio: ["pipe", "ignore", "ignore"], timeout: 5000, killSignal: "SIGKILL",
+    });
+  });
 }

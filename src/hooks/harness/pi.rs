@@ -1,13 +1,14 @@
 //! pi: the event `tool_call`, handed to us by the shim that `loci connect pi` puts in place. The shim
 //! reads the exit code and standard error; a note goes to standard error alone, for it to show.
 
-use super::{Adapter, Answer, Call, Event, Relay, Unreadable, Verdict, Wiring, flat, universal};
+use super::{Adapter, After, Answer, Call, Event, Relay, Unreadable, Verdict, Wiring, flat, flat_after, universal};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "pi",
     title: "pi",
     read,
     answer,
+    after,
     wiring: Wiring {
         folder: ".pi/agent",
         moved_by: ("PI_CODING_AGENT_DIR", ""),
@@ -32,6 +33,10 @@ fn shim(call: &Call) -> String {
 
 fn read(payload: &[u8]) -> Result<Event, Unreadable> {
     flat(payload, &["tool_call", "PreToolUse"])
+}
+
+fn after(payload: &[u8]) -> Result<After, Unreadable> {
+    flat_after(payload, &["tool_result", "PostToolUse"])
 }
 
 fn answer(verdict: &Verdict) -> Answer {

@@ -40,6 +40,48 @@ fn recorded_calls_are_read_and_other_events_are_not() {
 }
 
 #[test]
+fn recorded_results_are_read_and_other_events_are_not() {
+    for (harness, after) in [("claude", "PostToolUse-"), ("codex", "PostToolUse-"), ("gemini", "AfterTool-")] {
+        let adapter = named(harness).unwrap();
+        let mut count = 0;
+        for (name, payload) in recorded(harness) {
+            let read = (adapter.after)(&payload);
+            if name.starts_with(after) {
+                count += 1;
+                let After { event, failed, .. } = read.unwrap_or_else(|error| panic!("{harness}/{name}: {error}"));
+                assert!(event.cwd.is_some() && event.session.is_some() && event.input.is_object() && !failed, "{harness}/{name}");
+            } else if name != "PostToolUse.json" {
+                assert!(matches!(read, Err(Unreadable::OtherEvent(_) | Unreadable::Missing(_))), "{harness}/{name}: {read:?}");
+            }
+        }
+        assert!(count >= 4, "{harness}: only {count} recorded results");
+    }
+}
+
+#[test]
+fn a_result_says_that_it_failed_in_many_ways() {
+    let failed = |event: &str, response: &str| {
+        let payload = format!(r#"{{"hook_event_name":"{event}","tool_name":"x","tool_input":{{}},"tool_response":{response}}}"#);
+        flat_after(payload.as_bytes(), &["PostToolUse", "PostToolUseFailure"]).unwrap().failed
+    };
+    assert!(failed("PostToolUseFailure", "null"));
+    for response in [
+        r#"{"is_error":true}"#,
+        r#"{"isError":true}"#,
+        r#"{"success":false}"#,
+        r#"{"interrupted":true}"#,
+        r#"{"exit_code":3}"#,
+        r#"{"error":"no"}"#,
+        r#""Exit code: 1\nWall time""#,
+    ] {
+        assert!(failed("PostToolUse", response), "{response}");
+    }
+    for response in ["null", "{}", r#"{"error":null,"exit_code":0,"interrupted":false}"#, r#""Exit code: 0\n""#, r#""text""#] {
+        assert!(!failed("PostToolUse", response), "{response}");
+    }
+}
+
+#[test]
 fn a_sub_agent_is_told_from_the_main_one() {
     for (harness, kind) in [("claude", "general-purpose"), ("codex", "")] {
         let adapter = named(harness).unwrap();

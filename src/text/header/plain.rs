@@ -1,4 +1,5 @@
-//! The quick way for small, simple headers: `key: value` lines that can mean only one thing.
+//! The quick way for small, simple headers: `key: value` lines that can mean only one thing, and lists of
+//! quoted texts, as our own messages have them.
 //!
 //! It costs a twentieth of the YAML reader (0.6 µs against 12) and is on the path of every write that is judged.
 //! It answers only where it is sure; a property test holds that it agrees with the full way.
@@ -13,8 +14,8 @@ const MAX_FIELDS: usize = 24;
 /// The fields, or `None` where the full way has to look.
 pub(super) fn read(inner: &str) -> Option<Vec<Field>> {
     let mut fields: Vec<Field> = Vec::with_capacity(4);
-    for (at, line) in inner.split_terminator('\n').enumerate() {
-        let line = line.strip_suffix('\r').unwrap_or(line);
+    let mut lines = inner.split_terminator('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).enumerate().peekable();
+    while let Some((at, line)) = lines.next() {
         if line.is_empty() || line.starts_with('#') && line.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             continue;
         }
@@ -26,7 +27,11 @@ pub(super) fn read(inner: &str) -> Option<Vec<Field>> {
         if !rest.starts_with(' ') && !rest.is_empty() {
             return None;
         }
-        let (value, written) = value(text)?;
+        let mut items = Vec::new();
+        while let Some((_, item)) = lines.next_if(|(_, next)| text.is_empty() && next.starts_with("  - \"")) {
+            items.push(quoted(item.strip_prefix("  - ")?, '"', &['"', '\\'])?.0);
+        }
+        let (value, written) = if items.is_empty() { value(text)? } else { (Value::Array(items), None) };
         fields.push(Field { key: key.to_owned(), value, written, line: at + 2 });
     }
     Some(fields)
@@ -43,8 +48,12 @@ fn value(text: &str) -> Option<(Value, Option<String>)> {
         "" | "null" | "Null" | "NULL" => Some(Value::Null),
         "true" | "True" | "TRUE" => Some(Value::Bool(true)),
         "false" | "False" | "FALSE" => Some(Value::Bool(false)),
+        "0" => Some(Value::from(0_u64)),
         _ => None,
     };
+    if text == "[]" {
+        return Some((Value::Array(Vec::new()), None));
+    }
     if let Some(value) = known {
         return Some((value, Some(text.to_owned())));
     }

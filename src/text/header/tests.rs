@@ -148,6 +148,17 @@ proptest! {
         }
     }
 
+    /// The same for lists, as messages have them.
+    #[test]
+    fn quick_and_full_way_agree_on_lists(fields in prop::collection::vec(("[a-c]", prop::collection::vec("(  - \"[ -~é]{0,5}\"|  - [a-z]|- \"x\"|   - \"x\"|  -\"x\"|  - \"x\" #|[a-z]: 0|  - \"x\"\r)", 0..4), " ?(\\[\\]|0)?"), 0..4)) {
+        let inner: String = fields.iter().map(|(key, items, text)| format!("{key}:{text}\n{}", items.iter().map(|item| format!("{item}\n")).collect::<String>())).collect();
+        if let Some(fields) = plain::read(&inner).filter(|fields| !fields.is_empty()) {
+            let full = read_in_full(&inner, 0..0);
+            prop_assert_eq!(full.status, Status::Ok, "{:?}: {:?}", inner, full.notes);
+            prop_assert_eq!(full.fields, fields, "{:?}", inner);
+        }
+    }
+
     /// Whatever the bytes are: no panic, and the body is the end of the file.
     #[test]
     fn any_bytes(bytes in prop::collection::vec(prop_oneof![Just(b'-'), Just(b'\n'), Just(b':'), Just(b' '), any::<u8>()], 0..80), fenced in any::<bool>()) {

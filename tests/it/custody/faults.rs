@@ -186,6 +186,48 @@ fn handover() {
     Story { setup: &setup, cwd: "home/repo", inside: false, what: "home/repo" }.tell(&nothing_lost);
 }
 
+/// The file is the old one or the new one, whole; the message is there.
+#[test]
+fn apply() {
+    let setup = || {
+        let (world, id) = with_mail();
+        (world, strings(&["inbox", "apply", &id]))
+    };
+    let old_or_new = |world: &Sandbox, old: &Tree, new: &Tree, fault: &str| {
+        let text = world.read("home/repo/owned/a.txt");
+        assert!(text == "alpha\nbeta\ngamma\n" || text == "x\n", "{fault}: {text}");
+        nothing_lost(world, old, new, fault);
+    };
+    Story { setup: &setup, cwd: "home/repo/owned", inside: false, what: "home/repo" }.tell(&old_or_new);
+}
+
+#[test]
+fn delegate() {
+    let setup = || (fixture(), strings(&["delegate", "bob", "--reads", "owned/a.txt", "--idea", "Once, at the end"]));
+    let at_most_one = |world: &Sandbox, _: &Tree, _: &Tree, fault: &str| {
+        let bobs = letters(world, "home/repo/owned");
+        assert!(bobs.len() <= 1 && bobs.iter().all(|path| fs::read_to_string(path).unwrap().ends_with("there is.\n")), "{fault}: {bobs:?}");
+    };
+    let quiet =
+        |tree: &Tree| tree.iter().filter(|(path, _)| !path.ends_with("log.jsonl")).map(|(a, b)| (a.clone(), b.clone())).collect::<Tree>();
+    let (world, args) = setup();
+    let log = world.path("ops");
+    let story = Story { setup: &setup, cwd: "home/repo", inside: false, what: "home/repo" };
+    story.run(&world, &args, Some(&format!("log:{}", log.display()))).exits(0);
+    let new = quiet(&tree(&world, "home/repo"));
+    let count = fs::read_to_string(&log).unwrap().lines().count();
+    for n in 1..=count {
+        for fault in [format!("fail:{n}:28"), format!("kill:{n}")] {
+            let (world, args) = setup();
+            story.run(&world, &args, Some(&fault));
+            at_most_one(&world, &new, &new, &fault);
+            story.run(&world, &args, None).exits(0);
+            // The log may say that it was tried again.
+            assert_eq!(quiet(&tree(&world, "home/repo")), new, "{fault}");
+        }
+    }
+}
+
 #[test]
 fn a_request() {
     let setup = || (fixture(), strings(&["own", "free", "--as", "alice"]));

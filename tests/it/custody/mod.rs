@@ -1,10 +1,13 @@
 //! Custody from the outside: whose it is, what a refusal becomes, and the verbs around it.
 
+mod apply;
+mod delegate;
 mod extract;
 mod faults;
 mod grants;
 mod mail;
 mod ownership;
+mod retention;
 mod verbs;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,183 @@
+//! `loci delegate`: asks an owner for a change without having tried it.
+
+mod branch;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::json;
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody::act::{Act, ActKind};
+use crate::custody::answer::HUMAN;
+use crate::custody::asker::{self, Asker};
+use crate::custody::delegation::{self, Attempt, Change, Read};
+use crate::custody::person::Person;
+use crate::custody::{self, Verdict, Who};
+use crate::hooks::tools;
+use crate::sys::{disk, shown, time};
+use crate::text::name::AgentId;
+
+/// The largest patch.
+const MAX_PATCH: u64 = 4 << 20;
+
+/// Ask an owner for a change, with what you read and what you want
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Examples:\n  loci delegate billing --reads services/billing/tax.rs:10-40 --idea 'Round once, at the end'\n  loci delegate billing --reads docs/tax.md --idea 'As the tests there say' --from-branch round-once"
+)]
+pub struct Args {
+    /// The owner
+    owner: String,
+    /// What you read, as PATH or PATH:FIRST-LAST
+    #[arg(long, required = true, num_args = 1.., value_name = "PATH")]
+    reads: Vec<PathBuf>,
+    /// What should be different, and why
+    #[arg(long, required = true, value_name = "TEXT")]
+    idea: String,
+    /// What it is about (default: the files of the change, else what you read of the owner's)
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    target: Vec<PathBuf>,
+    /// A change as a patch; its paths count from here
+    #[arg(long, value_name = "FILE", conflicts_with = "from_branch")]
+    patch: Option<PathBuf>,
+    /// A change as a branch of git: what it changes of the owner's since it left HEAD
+    #[arg(long, value_name = "BRANCH")]
+    from_branch: Option<String>,
+    /// Say what would be handed over, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Whoever asks by a verb: the agent here, else a person.
+///
+/// # Errors
+/// Where the environment names something that can't be true.
+pub(super) fn sender(context: &Context) -> Result<Asker, Failure> {
+    let (asker, _) = asker::here(&context.env, &context.cwd)?;
+    if asker.agent.is_none() && grant::person(context) == Person::Yes {
+        return Ok(Asker { agent: Some(AgentId::new(HUMAN)?), body: None });
+    }
+    Ok(asker)
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where what is asked for is not the owner's, or it can't be delivered.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let owner = AgentId::new(&args.owner)?;
+    if args.idea.trim().is_empty() {
+        return Err(Failure::new("usage", "failed to delegate: the idea is empty"));
+    }
+    let asker = sender(context)?;
+    let surroundings = grant::surroundings(context)?;
+    let reads = args.reads.iter().map(|text| read(context, text)).collect::<Result<Vec<Read>, Failure>>()?;
+    let write = |path: &Path| Act { kind: ActKind::Write, path: path.to_owned(), follow: true, below: false };
+    let theirs = |act: &Act| {
+        let ruling = custody::rule(std::slice::from_ref(act), &asker, &surroundings);
+        ruling.verdict == Verdict::Refuse
+            && ruling.acts.iter().all(|act| act.owner.as_ref().is_some_and(|known| known.who == Who::Agent(owner.clone())))
+    };
+    let mut acts: Vec<Act> = args.target.iter().map(|path| write(&context.absolute(path))).collect();
+    let mut change = Change::None;
+    if let Some(file) = &args.patch {
+        let path = context.absolute(file);
+        let data = disk::read_bounded(&path, MAX_PATCH)?
+            .and_then(|data| String::from_utf8(data).ok())
+            .ok_or_else(|| Failure::new("patch", "failed to read the patch: it is larger than 4 MiB or no text").at(&path, None))?;
+        let words: &[&str] = &[];
+        let intent = tools::read_call("apply_patch", &json!({ "input": data }), &context.cwd, context.env.user_home().as_deref(), words);
+        let named: Vec<Act> = intent.acts.into_iter().filter(|act| act.kind != ActKind::Run).collect();
+        if named.is_empty() {
+            return Err(Failure::new("patch", "failed to read the patch: it names no file").at(&path, None));
+        }
+        acts.extend(named);
+        change = Change::Patch(data);
+    } else if let Some(name) = &args.from_branch {
+        let found = branch::files(context, name)?;
+        for left in &found.left {
+            context.say(&format!("note: left out: {left}"));
+        }
+        let (ours, others): (Vec<_>, Vec<_>) = found.files.into_iter().partition(|file| theirs(&write(&file.path)));
+        if !others.is_empty() {
+            context.say(&format!("note: {} files of the branch are not {owner}'s and are left out", others.len()));
+        }
+        if ours.is_empty() {
+            return Err(Failure::new("branch", format!("failed to delegate: `{}` changes nothing of {owner}'s", shown::text(name))));
+        }
+        acts.extend(ours.iter().map(|file| write(&file.path)));
+        change = Change::Files(ours);
+    } else if acts.is_empty() {
+        acts.extend(reads.iter().map(|read| write(&read.path)).filter(|act| theirs(act)));
+        if acts.is_empty() {
+            return Err(Failure::new("target", format!("failed to tell what it is about: nothing of what you read is {owner}'s"))
+                .hint(format!("loci delegate {owner} --target PATH --reads PATH --idea TEXT")));
+        }
+    }
+    if let Some(other) = acts.iter().find(|act| !theirs(act)) {
+        context.say(&format!("{} is not {owner}'s; see: loci check {}", context.shown(&other.path), context.shown(&other.path)));
+        return Ok(Answer::No);
+    }
+    let ruling = custody::rule(&acts, &asker, &surroundings);
+    let targets: Vec<String> = ruling.acts.iter().map(|act| context.shown(act.path())).collect();
+    if args.dry_run {
+        context.print(
+            || format!("would be handed over to {owner}: {}\n", targets.join(", ")),
+            || json!({ "schema": 1, "done": false, "to": owner, "targets": ruling.acts.iter().map(|act| act.path().to_string_lossy()).collect::<Vec<_>>() }),
+        )?;
+        return Ok(Answer::Yes);
+    }
+    let attempt = Attempt {
+        asker: &asker,
+        harness: "loci",
+        session: None,
+        sub_agent: None,
+        tool: "delegate",
+        change,
+        ruling: &ruling,
+        reads,
+        at: time::now(),
+    };
+    let mut sent = Vec::new();
+    for delivery in delegation::ask(&attempt, &args.idea, &surroundings) {
+        let filed = delivery.outcome.map_err(|why| Failure::new("delivery", format!("failed to hand it over to {owner}: {why}")))?;
+        sent.push((filed, delivery.carries));
+    }
+    context.print(
+        || {
+            sent.iter()
+                .map(|(filed, carries)| {
+                    let again = if filed.again { format!("the same is filed already, {}", filed.state.word()) } else { format!("with {carries}") };
+                    format!("{} handed over to {owner} ({again}): {}\n", filed.id, targets.join(", "))
+                })
+                .collect()
+        },
+        || {
+            let one = |filed: &delegation::Filed| json!({ "id": filed.id, "inbox": filed.inbox.to_string_lossy(), "again": filed.again, "state": filed.state.word() });
+            json!({ "schema": 1, "done": true, "to": owner, "from": asker.name(), "messages": sent.iter().map(|(filed, _)| one(filed)).collect::<Vec<_>>(),
+                "targets": ruling.acts.iter().map(|act| act.path().to_string_lossy()).collect::<Vec<_>>() })
+        },
+    )?;
+    Ok(Answer::Yes)
+}
+
+/// `PATH` or `PATH:FIRST-LAST`. A file whose name looks like a range is taken for the file.
+fn read(context: &Context, text: &Path) -> Result<Read, Failure> {
+    let path = context.absolute(text);
+    if disk::look_through(&path)?.is_some() {
+        return Ok(Read { path, lines: None });
+    }
+    let ranged = text.to_str().and_then(|text| {
+        let (file, range) = text.rsplit_once(':')?;
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let lines = (first.parse::<u64>().ok()?, last.parse::<u64>().ok()?);
+        (lines.0 >= 1 && lines.0 <= lines.1).then(|| (context.absolute(Path::new(file)), lines))
+    });
+    match ranged {
+        Some((path, lines)) if disk::look_through(&path)?.is_some() => Ok(Read { path, lines: Some(lines) }),
+        _ => Err(Failure::new("reads", "failed to delegate: what you read is not there").at(&path, None)),
+    }
+}

@@ -1,0 +1,263 @@
+//! Brings the change of a delegation in: three ways, where the file has gone on since.
+//!
+//! Each path is judged as an act of the owner, has to be one of the message's targets, and is never on
+//! the wall. All of it is one plan, or none of it is done.
+
+use std::path::{Path, PathBuf};
+
+use super::act::{Act, ActKind};
+use super::asker::Asker;
+use super::changes::FileChange;
+use super::diff::MAX_SIDE;
+use super::merge;
+use super::ruling::{Surroundings, Verdict, Why};
+use crate::sys::disk::{self, Kind, PathError};
+use crate::sys::plan::{Plan, Step};
+use crate::sys::shown;
+use crate::text::digest;
+use crate::tree::climb;
+
+/// What stands at a path now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Now {
+    /// Nothing.
+    Nothing,
+    /// A file with this content and these permission bits.
+    File(Vec<u8>, u32),
+    /// Something else, or a file that is too large.
+    Other,
+}
+
+/// How a file gets what was wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// It is made.
+    Created,
+    /// It gets just what was wanted.
+    Changed,
+    /// It had gone on; both are in it now.
+    Merged,
+    /// It goes.
+    Removed,
+    /// It is so already.
+    Already,
+}
+
+impl How {
+    /// The word for people and `--json`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Merged => "merged",
+            Self::Removed => "removed",
+            Self::Already => "already",
+        }
+    }
+}
+
+/// What applying a change takes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Application {
+    /// What is to be done; empty where there are conflicts.
+    pub plan: Plan,
+    /// File by file.
+    pub files: Vec<(PathBuf, How)>,
+    /// Why it can't be done, each with its file.
+    pub conflicts: Vec<(PathBuf, String)>,
+}
+
+impl Application {
+    /// What will stand in each file, by its digest, empty for one that goes: noted before anything is
+    /// changed.
+    #[must_use]
+    pub fn results(&self) -> Vec<(String, String)> {
+        let one = |step: &Step| match step {
+            Step::Write { path, data, .. } => Some((shown::path(path).to_string(), digest::sha256(data))),
+            Step::Remove { path, .. } => Some((shown::path(path).to_string(), String::new())),
+            _ => None,
+        };
+        self.plan.steps.iter().filter_map(one).collect()
+    }
+}
+
+/// Works it out, and changes nothing. `begun` are the results that an earlier try has noted: a file in
+/// which one of them stands is done. Merging it once more could bring in the same line twice.
+///
+/// # Errors
+/// Where the disk can't say what stands there.
+pub fn work_out(
+    files: &[FileChange],
+    targets: &[String],
+    begun: &[(String, String)],
+    owner: &Asker,
+    surroundings: &Surroundings,
+) -> Result<Application, PathError> {
+    let mut done = Application::default();
+    let mut made: Vec<PathBuf> = Vec::new();
+    for file in files {
+        if let Some(why) = barred(file, targets, owner, surroundings) {
+            done.conflicts.push((file.path.clone(), why));
+            continue;
+        }
+        let now = now(&file.path)?;
+        let name = shown::path(&file.path).to_string();
+        if let Some(how) = ended(file, &now, begun.iter().filter(|(path, _)| *path == name).map(|(_, result)| result.as_str())) {
+            done.files.push((file.path.clone(), how));
+            continue;
+        }
+        match decide(file, &now) {
+            Err(why) => done.conflicts.push((file.path.clone(), why)),
+            Ok((how, step)) => {
+                if how == How::Created {
+                    let mut above: Vec<PathBuf> =
+                        climb::up(&file.path).skip(1).take_while(|dir| matches!(disk::look(dir), Ok(None))).map(Path::to_owned).collect();
+                    above.reverse();
+                    for dir in above.into_iter().filter(|dir| !made.contains(dir)).collect::<Vec<_>>() {
+                        done.plan.steps.push(Step::MakeDir { path: dir.clone() });
+                        made.push(dir);
+                    }
+                }
+                done.plan.steps.extend(step);
+                done.files.push((file.path.clone(), how));
+            }
+        }
+    }
+    if !done.conflicts.is_empty() {
+        done.plan = Plan::default();
+    }
+    Ok(done)
+}
+
+/// How an earlier try has ended for this file, where what it noted stands there.
+fn ended<'a>(file: &FileChange, now: &Now, results: impl Iterator<Item = &'a str>) -> Option<How> {
+    let (stands, how) = match now {
+        Now::Other => return None,
+        Now::Nothing => (String::new(), How::Removed),
+        Now::File(data, _) if file.was.is_none() => (digest::sha256(data), How::Created),
+        Now::File(data, _) if file.will.as_ref() == Some(data) => (digest::sha256(data), How::Changed),
+        Now::File(data, _) => (digest::sha256(data), How::Merged),
+    };
+    let mut results = results;
+    results.any(|result| result == stands).then_some(how)
+}
+
+/// Why this path must not be touched, where that is so.
+fn barred(file: &FileChange, targets: &[String], owner: &Asker, surroundings: &Surroundings) -> Option<String> {
+    if !targets.contains(&shown::path(&file.path).to_string()) {
+        return Some("it is not one of the message's targets".to_owned());
+    }
+    let kind = match (&file.was, &file.will) {
+        (_, None) => ActKind::Remove,
+        (None, Some(_)) => ActKind::Create,
+        (Some(_), Some(_)) => ActKind::Write,
+    };
+    let act = Act { kind, path: file.path.clone(), follow: true, below: false };
+    let ruling = super::rule(&[act], owner, surroundings);
+    let ruled = ruling.acts.first()?;
+    if ruling.verdict != Verdict::Allow {
+        return Some(match &ruled.why {
+            Why::Wall(walled) => format!("it is {}; only a person changes it", walled.what()),
+            why => format!("it is not {}'s to change ({})", owner.name(), why.word()),
+        });
+    }
+    let mine = matches!(ruled.why, Why::Yours | Why::Home | Why::Commons(_));
+    if !mine {
+        return Some(format!("it is not {}'s any more", owner.name()));
+    }
+    (ruled.real.as_deref() != Some(&file.path)).then(|| "a link on the way leads elsewhere by now".to_owned())
+}
+
+fn now(path: &Path) -> Result<Now, PathError> {
+    Ok(match disk::look(path)? {
+        None => Now::Nothing,
+        Some(meta) if meta.kind == Kind::File => {
+            disk::read_bounded(path, MAX_SIDE as u64 * 2)?.map_or(Now::Other, |data| Now::File(data, meta.mode))
+        }
+        Some(_) => Now::Other,
+    })
+}
+
+/// What becomes of one file, and the step for it.
+fn decide(file: &FileChange, now: &Now) -> Result<(How, Option<Step>), String> {
+    let path = file.path.clone();
+    let write = |data: Vec<u8>, was: &[u8], mode: u32| {
+        let mode = file.mode.filter(|wanted| *wanted != mode & 0o777);
+        (data != was || mode.is_some()).then(|| Step::Write { path: path.clone(), data, mode, was: Some(was.to_vec()) })
+    };
+    match (&file.was, &file.will, now) {
+        (.., Now::Other) => Err("what stands there is no file that can be worked on".to_owned()),
+        (_, None, Now::Nothing) => Ok((How::Already, None)),
+        (Some(was), None, Now::File(data, mode)) if data == was => {
+            Ok((How::Removed, Some(Step::Remove { path, was: data.clone(), mode: *mode })))
+        }
+        (_, None, Now::File(..)) => Err("it was to be removed, and has changed since".to_owned()),
+        (None, Some(will), Now::Nothing) => Ok((How::Created, Some(Step::Write { path, data: will.clone(), mode: file.mode, was: None }))),
+        (Some(_), Some(_), Now::Nothing) => Err("it was removed since".to_owned()),
+        (_, Some(will), Now::File(data, mode)) if data == will => {
+            let step = write(will.clone(), data, *mode);
+            Ok((if step.is_some() { How::Changed } else { How::Already }, step))
+        }
+        (None, Some(_), Now::File(..)) => Err("another file of that name was made since".to_owned()),
+        (Some(was), Some(will), Now::File(data, mode)) if data == was => Ok((How::Changed, write(will.clone(), data, *mode))),
+        (Some(was), Some(will), Now::File(data, mode)) => {
+            let text = |side: &[u8]| std::str::from_utf8(side).ok().filter(|_| !side.contains(&0)).map(str::to_owned);
+            let (Some(base), Some(wanted), Some(is)) = (text(was), text(will), text(data)) else {
+                return Err("it has changed since, and is no text that could be merged".to_owned());
+            };
+            let merged = merge::merge(&base, &is, &wanted).map_err(|conflicts| {
+                let lines: Vec<String> = conflicts.iter().map(|conflict| range(conflict.lines)).collect();
+                format!("it has changed since in the same place: {}", lines.join(", "))
+            })?;
+            let step = write(merged.into_bytes(), data, *mode);
+            Ok((if step.is_some() { How::Merged } else { How::Already }, step))
+        }
+    }
+}
+
+fn range((first, last): (usize, usize)) -> String {
+    if first == last { format!("line {first}") } else { format!("lines {first}-{last}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(was: Option<&str>, will: Option<&str>) -> FileChange {
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        FileChange { path: "/x".into(), mode: None, was: was.map(bytes), will: will.map(bytes) }
+    }
+
+    fn said(was: Option<&str>, will: Option<&str>, now: Option<&str>) -> Result<How, String> {
+        let now = now.map_or(Now::Nothing, |text| Now::File(text.as_bytes().to_vec(), 0o644));
+        decide(&change(was, will), &now).map(|(how, _)| how)
+    }
+
+    #[test]
+    fn each_case_has_one_end() {
+        use How::{Already, Changed, Created, Merged, Removed};
+        assert_eq!(said(Some("a\n"), Some("b\n"), Some("a\n")), Ok(Changed));
+        assert_eq!(said(Some("a\n"), Some("b\n"), Some("b\n")), Ok(Already));
+        assert_eq!(said(Some("a\nx\ny\n"), Some("b\nx\ny\n"), Some("a\nx\nz\n")), Ok(Merged));
+        assert!(said(Some("a\n"), Some("b\n"), Some("c\n")).unwrap_err().contains("line 1"));
+        assert!(said(Some("a\n"), Some("b\n"), None).is_err());
+        assert_eq!(said(None, Some("b\n"), None), Ok(Created));
+        assert_eq!(said(None, Some("b\n"), Some("b\n")), Ok(Already));
+        assert!(said(None, Some("b\n"), Some("c\n")).is_err());
+        assert_eq!(said(Some("a\n"), None, Some("a\n")), Ok(Removed));
+        assert_eq!(said(Some("a\n"), None, None), Ok(Already));
+        assert!(said(Some("a\n"), None, Some("b\n")).is_err());
+        assert!(said(Some("a\0"), Some("b\0"), Some("c\0")).is_err());
+        assert_eq!(said(Some("a\0"), Some("b\0"), Some("a\0")), Ok(Changed));
+        assert!(decide(&change(Some("a"), Some("b")), &Now::Other).is_err());
+    }
+
+    #[test]
+    fn a_mode_alone_is_a_change() {
+        let change = FileChange { mode: Some(0o755), ..change(Some("a"), Some("a")) };
+        let (how, step) = decide(&change, &Now::File(b"a".to_vec(), 0o644)).unwrap();
+        assert!(how == How::Changed && matches!(step, Some(Step::Write { mode: Some(0o755), .. })));
+        assert_eq!(decide(&change, &Now::File(b"a".to_vec(), 0o755)).unwrap(), (How::Already, None));
+    }
+}

@@ -1,0 +1,58 @@
+//! Listing an inbox of 10,000 messages as a whole process: `cargo bench --bench inbox` prints the median
+//! and the bar (100 ms). It is no test: nothing fails when it is slow.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench builds its own trees and starts its own processes"
+)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const MESSAGES: usize = 10_000;
+const ROUNDS: usize = 15;
+
+fn main() {
+    if std::env::args().any(|arg| arg == "--test") {
+        return;
+    }
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-inbox");
+    let _ = fs::remove_dir_all(&scratch);
+    let body = scratch.join("bob");
+    let inbox = body.join(".loci/memory/inbox");
+    for dir in ["new", "cur", "tmp"] {
+        fs::create_dir_all(inbox.join(dir)).unwrap();
+    }
+    fs::write(body.join(".loci/agent.md"), "---\nid: bob\n---\n").unwrap();
+    let mut log = String::new();
+    for n in 0..MESSAGES {
+        let key = format!("{n:016x}");
+        let text = format!(
+            "---\nschema: 1\nid: \"20261130T{:06}Z-{key}\"\nkind: delegation\nfrom: \"alice\"\nfrom_body: \"/work/repo\"\nto: \"bob\"\nat: \"2026-11-30T10:00:00Z\"\nharness: \"claude\"\nsession: \"s-1\"\ntool: \"Write\"\ndirectory: \"/work/repo/owned\"\ntargets:\n  - \"/work/repo/owned/file-{n}.rs\"\nreads:\n  - \"/work/repo/owned/lib.rs:1-40\"\n  - \"/work/repo/README.md\"\nchange: \"patch\"\nhops: 0\n---\n\n{}",
+            n % 240_000,
+            "+a line of a change\n".repeat(500)
+        );
+        fs::write(inbox.join("new").join(format!("{key}.md")), text).unwrap();
+        let _ = writeln!(log, "{{\"at\":\"2026-11-30T10:00:00Z\",\"key\":\"{key}\",\"event\":\"filed\",\"by\":\"alice\"}}");
+    }
+    fs::write(inbox.join("log.jsonl"), log).unwrap();
+    for args in [&["inbox"][..], &["inbox", "--json"]] {
+        let mut times: Vec<Duration> = (0..ROUNDS)
+            .map(|_| {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_loci"));
+                command.args(args).current_dir(&body).env_clear().env("HOME", &scratch).stdin(Stdio::null()).stdout(Stdio::null());
+                let start = Instant::now();
+                assert!(command.status().unwrap().success());
+                start.elapsed()
+            })
+            .collect();
+        times.sort_unstable();
+        println!("loci {:<14} {MESSAGES} messages  {:>7.1} ms  (bar: 100 ms)", args.join(" "), times[ROUNDS / 2].as_secs_f64() * 1e3);
+    }
+    let _ = fs::remove_dir_all(&scratch);
+}
