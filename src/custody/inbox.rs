@@ -72,6 +72,15 @@ pub struct Standing {
     pub unkept: u64,
 }
 
+impl Standing {
+    /// What came in after the answer was not answered: it would hide behind the word `done`.
+    fn reopen(&mut self) {
+        if self.state.is_closed() {
+            self.state = State::New;
+        }
+    }
+}
+
 /// Folds the records of a log, in order. A record that says nothing known is passed over: an older
 /// reader meets a newer writer.
 #[must_use]
@@ -89,15 +98,23 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
             "again" => one.again += 1,
             "added" => one.added.push(added("text")),
             "taken" if !one.state.is_closed() => one.state = State::Taken,
-            "done" => (one.state, one.answer) = (State::Done, Some(added("text"))),
+            "done" => {
+                one.state = State::Done;
+                // An answer that was read and closed has no answer of its own.
+                one.answer = record.get("text").is_some().then(|| added("text"));
+            }
             "declined" => (one.state, one.answer) = (State::Declined, Some(added("text"))),
             "held" => {
                 let name = text("held");
                 if !one.held.contains(&name) {
                     one.held.push(name);
+                    one.reopen();
                 }
             }
-            "unkept" => one.unkept += 1,
+            "unkept" => {
+                one.unkept += 1;
+                one.reopen();
+            }
             _ => {}
         }
     }
@@ -150,6 +167,12 @@ impl Message {
         items.map(|items| items.iter().filter_map(Value::as_str).map(str::to_owned).collect()).unwrap_or_default()
     }
 
+    /// Whether it answers a message: then nobody waits for an answer to it.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        self.text("kind") == Some(letter::Kind::Reply.word())
+    }
+
     /// The text below the front matter.
     #[must_use]
     pub fn body(&self) -> String {
@@ -197,6 +220,15 @@ fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> {
     // A file whose id does not belong to its name was not put there by a delivery.
     let id = header.text("id").filter(|id| letter::key(id) == Some(key)).unwrap_or(key).to_owned();
     Ok(Message { key: key.to_owned(), id, path: path.to_owned(), new, header, data, standing: Standing::default() })
+}
+
+/// A message that is held beside the others, by its name there and its text.
+#[must_use]
+pub fn parsed(name: &str, data: &[u8]) -> Message {
+    let header = header::parse(data);
+    let key = name.split('.').filter(|part| letter::is_key(part)).next_back().unwrap_or(name).to_owned();
+    let id = header.text("id").filter(|id| letter::key(id) == Some(&key)).unwrap_or(&key).to_owned();
+    Message { id, key, path: PathBuf::new(), new: false, header, data: data.to_owned(), standing: Standing::default() }
 }
 
 /// The text of a file that is held beside the messages. The name comes from the log: only one that a
@@ -274,6 +306,11 @@ mod tests {
         assert_eq!(done.added.len(), 1);
         assert_eq!(one(&[("declined", "no")]).state, State::Declined);
         assert_eq!(one(&[("held", "x"), ("held", "x"), ("held", "y")]).held, ["x", "y"]);
+        // A further request opens a digest again; the same one once more does not.
+        assert_eq!(one(&[("held", "x"), ("done", "ok"), ("held", "x")]).state, State::Done);
+        let further = one(&[("held", "x"), ("done", "ok"), ("held", "y")]);
+        assert_eq!((further.state, further.answer.is_some()), (State::New, true));
+        assert_eq!(one(&[("held", "x"), ("declined", "no"), ("unkept", "")]).state, State::New);
         assert_eq!(one(&[("from-the-future", "")]).state, State::New);
         assert!(fold(&[json!({ "key": "../../x", "event": "done" }), json!({})]).is_empty());
     }

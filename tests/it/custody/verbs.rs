@@ -187,7 +187,18 @@ fn mail_is_read_taken_and_answered() {
     let answer = world.loci("home/repo", ["inbox", "--json"]).exits(0).json();
     assert_eq!(answer["messages"][0]["re"], json!(id));
     let reply = answer["messages"][0]["id"].as_str().unwrap().to_owned();
-    assert!(world.loci("home/repo", ["inbox", "show", &reply]).exits(0).stdout.contains("tests pass"));
+    let words = world.loci("home/repo", ["inbox", "show", &reply]).exits(0).stdout;
+    assert!(words.contains("tests pass") && words.contains(&format!("re      {id}, done")), "{words}");
+    // What is read is the text, not the file; -v shows that too.
+    assert!(!words.contains("schema: 1"), "{words}");
+    assert!(world.loci("home/repo", ["inbox", "show", &reply, "-v"]).exits(0).stdout.contains("schema: 1"));
+    // An answer is closed without one, or the two would answer each other for ever.
+    let bobs = fs::read_dir(world.path(owned).join(".loci/memory/inbox/new")).unwrap().count();
+    let closed = world.loci("home/repo", ["inbox", "done", &reply, "--json"]).exits(0).json();
+    assert_eq!((&closed["state"], &closed["reply"]), (&json!("done"), &Value::Null));
+    assert_eq!(world.loci("home/repo", ["inbox", "--json"]).exits(0).json()["open"], json!(0));
+    assert_eq!(fs::read_dir(world.path(owned).join(".loci/memory/inbox/new")).unwrap().count(), bobs);
+    assert!(!world.loci("home/repo", ["inbox", "show", &reply]).exits(0).stdout.contains("answered"));
     // The same attempt again is told that there is an answer.
     let alice = agent("alice", world.path("home/repo"));
     let (ruling, deliveries) = attempt(&world, &alice, &world.path("home/repo/owned/a.txt"), "alpha\nBETA\ngamma\n");
@@ -200,6 +211,9 @@ fn a_no_is_an_answer_too() {
     let world = fixture();
     let id = filed(&world, "x");
     world.loci("home/repo/owned", ["inbox", "decline", &id]).exits(2);
+    // Whoever handed something over waits for words.
+    let bare = world.loci("home/repo/owned", ["inbox", "done", &id]).exits(2);
+    assert!(bare.stderr.contains(&format!("hint: loci inbox done {id} --reply")), "{}", bare.stderr);
     world.loci("home/repo/owned", ["inbox", "decline", &id, "--why", " "]).exits(2);
     world.loci("home/repo/owned", ["inbox", "decline", &id, "--why", "It breaks the contract"]).exits(0);
     let list = world.loci("home/repo", ["inbox", "bob", "--json"]).exits(0).json();
@@ -253,6 +267,17 @@ fn the_human_sees_requests() {
     assert_eq!((&list["agent"], &list["messages"][0]["requests"], &list["messages"][0]["from"]), (&Value::Null, &json!(1), &json!("bob")));
     let id = list["messages"][0]["id"].as_str().unwrap().to_owned();
     assert!(world.loci("home", ["inbox", "show", &id]).exits(0).stdout.contains("disableAllHooks"));
+    // A request that comes after the answer is not hidden behind it.
+    assert!(world.loci("home", ["inbox"]).exits(0).stdout.contains("1 request\n"));
+    world.loci("home", ["inbox", "done", &id, "--reply", "no"]).exits(0);
+    assert_eq!(world.loci("home", ["inbox", "--json"]).exits(0).json()["open"], json!(0));
+    attempt(&world, &bob, &world.path("home/repo/owned/.claude/settings.json"), "{\"disableAllHooks\":true}");
+    assert_eq!(world.loci("home", ["inbox", "--json"]).exits(0).json()["open"], json!(0));
+    attempt(&world, &bob, &world.path("home/repo/owned/.codex/config.toml"), "x = 1\n");
+    let list = world.loci("home", ["inbox", "--json"]).exits(0).json();
+    assert_eq!((&list["open"], &list["messages"][0]["state"], &list["messages"][0]["requests"]), (&json!(1), &json!("new"), &json!(2)));
+    world.loci("home", ["inbox", "done", &id, "--reply", "no"]).exits(0);
+    assert_eq!(world.loci("home/repo/owned", ["inbox", "--json"]).exits(0).json()["open"], json!(2), "each round is answered");
 }
 
 #[test]
