@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::context::Context;
 use super::failure::Failure;
-use super::{Answer, grant};
+use super::{Answer, grant, near};
 use crate::loadout::algebra::{Decision, ReadOnly};
 use crate::loadout::archive::Stores;
 use crate::loadout::set::{Set, SetError};
@@ -67,14 +67,26 @@ pub fn level(context: &Context, flag: &LevelFlag) -> Result<Level, Failure> {
         }
         None => {
             let start = disk::canonical(&context.flags.at.as_ref().map_or_else(|| context.cwd.clone(), |at| context.absolute(at)))?;
-            climb::nearest(&start, carries)
-                .ok_or_else(|| {
-                    Failure::new("level", "no directory up from here has anything to equip").hint("loci loadout status --level ~")
-                })?
-                .to_owned()
+            let none = || Failure::new("level", "no directory up from here has anything to equip").hint("loci loadout status --level ~");
+            let dir = climb::nearest(&start, carries).ok_or_else(none)?.to_owned();
+            if dir != start && is_shared(context, &dir) {
+                let what =
+                    format!("the nearest directory up from here with anything to equip is {}, which is everybody's", shown::path(&dir));
+                return Err(Failure::new("level", what).hint(format!("loci loadout status --level {}", near::word(&dir))));
+            }
+            if dir != start {
+                context.say(&format!("note: this is about {}, the nearest level up from here", context.shown(&dir)));
+            }
+            dir
         }
     };
     Ok(Level { dir, dotdirs, state: context.state.clone() })
+}
+
+/// Whether what is worn in a directory is worn by all there is: the home, or what it lies in.
+fn is_shared(context: &Context, dir: &Path) -> bool {
+    let user_home = context.env.user_home().unwrap_or_else(|| context.home.clone());
+    [&context.home, &user_home].into_iter().any(|home| disk::canonical(home).is_ok_and(|home| home.starts_with(dir)))
 }
 
 /// Where archives of a level are kept.

@@ -73,7 +73,13 @@ pub fn answer(
     let mut answered = where_to(message, home);
     if let Answered::To { id, to, .. } = &mut answered {
         let body = message.text("from_body").map(PathBuf::from).unwrap_or_default();
-        let key = key(&[b"reply", message.id.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()]);
+        // A digest that was opened again by a further request is answered anew, though in the same words.
+        let held = message.standing.held.len().to_string();
+        let mut parts: Vec<&[u8]> = vec![b"reply", message.id.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()];
+        if !message.standing.held.is_empty() {
+            parts.push(held.as_bytes());
+        }
+        let key = key(&parts);
         let reply = Letter {
             id: letter::id(at, &key),
             kind: Kind::Reply,

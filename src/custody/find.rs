@@ -268,7 +268,17 @@ fn owner_file(dir: &Path, read: Result<card::OwnerFile, CardError>) -> (PathBuf,
             }
             let body = card.body.map(|body| real::real(&dir.join(body), true).path);
             let note = Some(card.note.trim().to_owned()).filter(|note| !note.is_empty());
-            (card.path, OwnerFile::Clear { owner: card.owner.value, line: card.owner.line, body, commons: card.commons, note })
+            (
+                card.path,
+                OwnerFile::Clear {
+                    owner: card.owner.value,
+                    line: card.owner.line,
+                    body,
+                    body_line: card.body_line,
+                    commons: card.commons,
+                    note,
+                },
+            )
         }
     }
 }

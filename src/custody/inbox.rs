@@ -76,6 +76,15 @@ pub struct Standing {
     pub unkept: u64,
 }
 
+impl Standing {
+    /// What came in after the answer was not answered: it would hide behind the word `done`.
+    fn reopen(&mut self) {
+        if self.state.is_closed() {
+            self.state = State::New;
+        }
+    }
+}
+
 /// Folds the records of a log, in order. A record that says nothing known is passed over: an older
 /// reader meets a newer writer.
 #[must_use]
@@ -103,19 +112,23 @@ pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
             }
             // It was finished and is gone; the same attempt begins anew.
             "pruned" => *one = Standing::default(),
-            "done" => (one.state, one.answer) = (State::Done, Some(added("text"))),
+            "done" => {
+                one.state = State::Done;
+                // An answer that was read and closed has no answer of its own.
+                one.answer = record.get("text").is_some().then(|| added("text"));
+            }
             "declined" => (one.state, one.answer) = (State::Declined, Some(added("text"))),
             "held" => {
                 let name = text("held");
                 if !one.held.contains(&name) {
                     one.held.push(name);
-                    // One more of an hour whose requests were all answered.
-                    if one.state.is_closed() {
-                        one.state = State::Taken;
-                    }
+                    one.reopen();
                 }
             }
-            "unkept" => one.unkept += 1,
+            "unkept" => {
+                one.unkept += 1;
+                one.reopen();
+            }
             _ => {}
         }
     }
@@ -175,6 +188,12 @@ impl Message {
     pub fn in_full(&self) -> Result<Self, MailError> {
         let data = disk::read_start(&self.path, MAX_LETTER)?.0;
         Ok(Self { header: header::parse(&data), data, ..self.clone() })
+    }
+
+    /// Whether it answers a message: then nobody waits for an answer to it.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        self.text("kind") == Some(letter::Kind::Reply.word())
     }
 
     /// The text below the front matter, as far as it was read.
@@ -259,6 +278,15 @@ pub fn prune(mailbox: &Mailbox, before: Timestamp, now: Timestamp) -> Result<usi
         mailbox.log(&record(now, &key, "pruned", "loci"))?;
     }
     Ok(gone)
+}
+
+/// A message that is held beside the others, by its name there and its text.
+#[must_use]
+pub fn parsed(name: &str, data: &[u8]) -> Message {
+    let header = header::parse(data);
+    let key = name.split('.').filter(|part| letter::is_key(part)).next_back().unwrap_or(name).to_owned();
+    let id = header.text("id").filter(|id| letter::key(id) == Some(&key)).unwrap_or(&key).to_owned();
+    Message { id, key, path: PathBuf::new(), new: false, header, data: data.to_owned(), standing: Standing::default() }
 }
 
 /// The text of a file that is held beside the messages. The name comes from the log: only one that a
@@ -360,6 +388,11 @@ mod tests {
         assert_eq!((applied.state, applied.applied), (State::Taken, true));
         assert_eq!(one(&[("done", "yes"), ("pruned", "")]), Standing::default());
         assert_eq!(one(&[("held", "x"), ("held", "x"), ("held", "y")]).held, ["x", "y"]);
+        // A further request opens a digest again; the same one once more does not.
+        assert_eq!(one(&[("held", "x"), ("done", "ok"), ("held", "x")]).state, State::Done);
+        let further = one(&[("held", "x"), ("done", "ok"), ("held", "y")]);
+        assert_eq!((further.state, further.answer.is_some()), (State::New, true));
+        assert_eq!(one(&[("held", "x"), ("declined", "no"), ("unkept", "")]).state, State::New);
         assert_eq!(one(&[("from-the-future", "")]).state, State::New);
         assert!(fold(&[json!({ "key": "../../x", "event": "done" }), json!({})]).is_empty());
     }

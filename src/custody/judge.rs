@@ -7,7 +7,7 @@ use globset::GlobBuilder;
 use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::grants::Permit;
-use super::ruling::{ActRuling, Owner, Ruling, Verdict, Who, Why};
+use super::ruling::{ActRuling, Owner, Pinned, Ruling, Verdict, Who, Why};
 use super::wall::Walled;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
@@ -24,6 +24,8 @@ pub enum OwnerFile {
         line: Option<usize>,
         /// The body that alone is meant, where it names one (real).
         body: Option<PathBuf>,
+        /// The line that names it.
+        body_line: Option<usize>,
         /// What is nobody's, as globs.
         commons: Vec<String>,
         /// The note for each delegation.
@@ -181,7 +183,7 @@ fn climb(up: &[Station], real: &Path, asker: &Asker) -> Said {
                 decided_by: Some(file.clone()),
                 line: *line,
             },
-            OwnerFile::Clear { owner, line, body, commons, note } => {
+            OwnerFile::Clear { owner, line, body, body_line, commons, note } => {
                 let (verdict, why) = if is_owner(owner, body.as_deref(), asker) {
                     (Verdict::Allow, Why::Yours)
                 } else if let Some(why) = nobodys(&station.dir, real, commons) {
@@ -189,7 +191,10 @@ fn climb(up: &[Station], real: &Path, asker: &Asker) -> Said {
                 } else if station.copy {
                     (Verdict::Allow, Why::Worktree)
                 } else {
-                    (Verdict::Refuse, Why::Owned)
+                    // The right name in the wrong body: who reads the refusal has to be told that.
+                    let pinned = body.clone().filter(|_| asker.agent.as_ref() == Some(owner));
+                    let why = pinned.map(|body| Pinned { body, line: *body_line, yours: asker.body.clone() });
+                    (Verdict::Refuse, why.map_or(Why::Owned, Why::Pinned))
                 };
                 let body = body.clone();
                 let owner =
@@ -280,6 +285,7 @@ mod tests {
             owner: id(owner),
             line: Some(2),
             body: body.map(PathBuf::from),
+            body_line: body.map(|_| 3),
             commons: commons.iter().map(|glob| (*glob).to_owned()).collect(),
             note: None,
         };

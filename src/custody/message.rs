@@ -50,6 +50,15 @@ fn about(delivery: &Delivery, act: Option<&ActRuling>) -> String {
                 short(&delivery.owner.dir),
                 handed_over(delivery, id.as_str())
             );
+            if let Some(Why::Pinned(pinned)) = act.map(|act| &act.why) {
+                let line = pinned.line.map(|line| format!(":{line}")).unwrap_or_default();
+                let yours =
+                    pinned.yours.as_deref().map_or_else(|| "none is known of you".to_owned(), |yours| format!("yours is {}", short(yours)));
+                text += &format!(
+                    "\nYou have its name, but {file}{line} pins the body {}, and {yours}: a person sets LOCI_BODY or starts you in it.",
+                    short(&pinned.body)
+                );
+            }
             if let Ok(filed) = &delivery.outcome
                 && !filed.state.is_closed()
             {
@@ -64,10 +73,12 @@ fn about(delivery: &Delivery, act: Option<&ActRuling>) -> String {
                     |answer| format!(" into {} (see `loci inbox`). ", short(answer)),
                 );
                 text += &match &filed.last_worked {
-                    Some(at) => format!("That inbox was last worked on at {at}"),
-                    None => "Nobody has worked on that inbox yet".to_owned(),
+                    Some(at) => format!("That inbox was last worked on at {at}, and nothing"),
+                    // Of a repeat it is not looked up when.
+                    None if filed.again => "Nothing".to_owned(),
+                    None => "Nobody has worked on that inbox yet, and nothing".to_owned(),
                 };
-                text += ", and nothing wakes its owner by itself: do not wait for it.";
+                text += " wakes its owner by itself: do not wait for it.";
             }
             text
         }

@@ -7,6 +7,7 @@ use crate::sys::disk::{self, PathError};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::time::{self, Timestamp};
 use crate::text::name::AgentId;
+use crate::tree::card;
 
 /// Where a new `.loci` is built before it gets its name; whoever is killed leaves at most this.
 pub const ASIDE: &str = ".loci-tmp-own";
@@ -100,6 +101,34 @@ pub fn disown(ground: &Ground) -> Plan {
     Plan { steps }
 }
 
+/// An owner file with another body pinned, another note, or both; every other byte stays. `None` where
+/// it is written in a way in which that can't be done safely.
+#[must_use]
+pub fn corrected(path: &Path, data: &[u8], body: Option<&str>, note: Option<&str>) -> Option<Vec<u8>> {
+    let there = card::parse_owner(path, data).ok()?;
+    let head_len = data.len().checked_sub(there.note.len())?;
+    let mut head = std::str::from_utf8(data.get(..head_len)?).ok()?.to_owned();
+    let note = note.map_or_else(|| there.note.clone(), |note| format!("{}\n", note.trim()));
+    if let Some(body) = body {
+        let line = format!("body: {}\n", if plain(body) { body.to_owned() } else { letter::scalar(body) });
+        let after = there.body_line.or(there.owner.line)?;
+        let mut lines: Vec<&str> = head.split_inclusive('\n').collect();
+        if there.body_line.is_some() {
+            *lines.get_mut(after.checked_sub(1)?)? = &line;
+        } else {
+            lines.insert(after.min(lines.len()), &line);
+        }
+        head = lines.concat();
+    }
+    let text = format!("{head}{note}");
+    // Whatever the file looked like: only what reads as meant is written.
+    let read = card::parse_owner(path, text.as_bytes()).ok()?;
+    let body = body.map_or(there.body, |body| Some(PathBuf::from(body)));
+    let same =
+        read.owner.value == there.owner.value && read.commons == there.commons && read.since == there.since && read.extra == there.extra;
+    (same && read.body == body && read.note == note).then(|| text.into_bytes())
+}
+
 /// The path from one real directory to another, relative; `None` where it is not UTF-8.
 #[must_use]
 pub fn relative(from: &Path, to: &Path) -> Option<String> {
@@ -118,13 +147,24 @@ pub fn relative(from: &Path, to: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::card;
 
     #[test]
     fn the_way_from_one_directory_to_another() {
         for (from, to, wanted) in [("/a/b", "/a/b", "."), ("/a/b", "/a/c/d", "../c/d"), ("/a", "/a/b", "b"), ("/a/b", "/", "../..")] {
             assert_eq!(relative(Path::new(from), Path::new(to)).as_deref(), Some(wanted));
         }
+    }
+
+    #[test]
+    fn a_correction_keeps_every_other_byte() {
+        let fix =
+            |text: &str, body, note| corrected(Path::new("/x"), text.as_bytes(), body, note).map(|data| String::from_utf8(data).unwrap());
+        let text = "---\n# mine\nowner: bob   # him\nbody: ../old\ncommons: [a, b]\nmine: 1\n---\nAsk.\n";
+        assert_eq!(fix(text, Some("../new"), None).as_deref(), Some(&*text.replace("../old", "../new")));
+        assert_eq!(fix(text, None, Some("Other.")).as_deref(), Some(&*text.replace("Ask.", "Other.")));
+        assert_eq!(fix("---\nowner: bob\n---\n", Some("."), None).as_deref(), Some("---\nowner: bob\nbody: .\n---\n"));
+        // A value over two lines is not cut in half.
+        assert_eq!(fix("---\nowner: bob\nbody: >-\n  ../old\n---\n", Some("../new"), None), None);
     }
 
     #[test]

@@ -68,6 +68,17 @@ pub struct Owner {
     pub note: Option<String>,
 }
 
+/// The body that an owner file pins, where somebody else has the owner's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinned {
+    /// The body that alone is the owner (real).
+    pub body: PathBuf,
+    /// The line of the owner file that pins it.
+    pub line: Option<usize>,
+    /// The asker's body, where it has one.
+    pub yours: Option<PathBuf>,
+}
+
 /// Why an act is ruled as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
@@ -94,6 +105,8 @@ pub enum Why {
     },
     /// Somebody else owns it.
     Owned,
+    /// The asker has the owner's name, and not the body that the owner file pins.
+    Pinned(Pinned),
     /// Somebody owns it, and the owner file is broken in this way.
     Broken(String),
     /// Only a person changes it.
@@ -119,7 +132,7 @@ impl Why {
             Self::Plumbing => "plumbing",
             Self::Worktree => "worktree",
             Self::Permitted { .. } => "permitted",
-            Self::Owned => "owned",
+            Self::Owned | Self::Pinned(_) => "owned",
             Self::Broken(_) => "broken-owner-file",
             Self::Wall(_) => "wall",
             Self::Below(_) => "owned-below",

@@ -3,6 +3,7 @@
 pub mod digest;
 pub mod header;
 pub mod name;
+pub mod near;
 
 use std::path::PathBuf;
 

@@ -49,6 +49,8 @@ pub struct OwnerFile {
     pub owner: Sourced<AgentId>,
     /// Where the owner's body is, relative to the owned directory, as written.
     pub body: Option<PathBuf>,
+    /// The line that says so.
+    pub body_line: Option<usize>,
     /// Globs below the directory that are nobody's.
     pub commons: Vec<String>,
     /// Since when, as written.
@@ -160,10 +162,11 @@ pub fn parse_owner(path: &Path, bytes: &[u8]) -> Result<OwnerFile, CardError> {
     let mut keys = Keys::new(path, bytes, &["owner", "body", "commons", "since"])?;
     let owner = keys.id("owner")?;
     let body = keys.relative("body")?;
+    let body_line = body.as_ref().and_then(|_| keys.header.line("body"));
     let commons = keys.list("commons")?.unwrap_or_default();
     let since = keys.text("since")?;
     let Rest { extra, remarks, text } = keys.rest();
-    Ok(OwnerFile { owner, body, commons, since, note: text, extra, remarks, path: path.to_owned() })
+    Ok(OwnerFile { owner, body, body_line, commons, since, note: text, extra, remarks, path: path.to_owned() })
 }
 
 /// Reads an agent file out of its bytes.

@@ -14,7 +14,7 @@ use super::card::{Card, Remark};
 use super::diagnostic::Diagnostic;
 use super::dotdirs::{self, Dotdir, Dotdirs, GRAPH, IDENTITY, Layer, RENDER, RUNTIME};
 use super::find::{Budget, Item};
-use super::places::{self, Place, Prune, Spot};
+use super::places::{self, Owner, Place, Prune, Spot};
 use super::readings;
 use super::resolve::{self, Level, RootKind};
 use super::slot::{self, Grammar, Row};
@@ -273,6 +273,7 @@ impl Doctor<'_> {
             if let Some(owner) = place.owner.as_deref().filter(|owner| owner.dir == place.path) {
                 let card = Some(owner.file.as_ref().map(|file| file.remarks.as_slice()).map_err(Clone::clone));
                 self.card("owner-broken", owner.path(), card);
+                self.pinned(owner);
             }
             if let Some(body) = &place.body {
                 let path = body.as_ref().map_or_else(|error| error.path.clone(), |body| body.path.clone());
@@ -292,6 +293,27 @@ impl Doctor<'_> {
                 );
             }
         }
+    }
+
+    /// An owner file that pins a body in which its owner does not live: nobody may write there then,
+    /// and nobody is told.
+    fn pinned(&mut self, owner: &Owner) {
+        let Ok(file) = &owner.file else { return };
+        let Some(body) = &file.body else { return };
+        let id = &file.owner.value;
+        let there = match super::card::agent(&super::real::real(&owner.dir.join(body), true).path) {
+            Some(Ok(agent)) if agent.id.value == *id => return,
+            Some(Ok(agent)) => format!("where {} lives", agent.id.value),
+            Some(Err(_)) => "whose identity file can't be used".to_owned(),
+            None => "where nobody lives".to_owned(),
+        };
+        self.sweep.findings.push(Finding {
+            path: file.path.clone(),
+            line: file.body_line,
+            code: "owner-astray",
+            text: format!("pins the body {}, {there}: so {id} owns it and may not write in it", body.display()),
+            fix: format!("loci own {} --as {id}", crate::sys::shown::path(&owner.dir)),
+        });
     }
 
     fn card(&mut self, code: &'static str, path: &Path, card: Card<&[Remark]>) {

@@ -108,6 +108,9 @@ fn what_is_there_is_refused() {
     let before = tree(&sandbox);
     let run = sandbox.loci("", ["new", "full"]).exits(2);
     assert!(run.stderr.contains("full: it is not empty") && run.stderr.contains("hint: loci new full --into"), "{}", run.stderr);
+    // What was asked for is not dropped from the hint.
+    let run = sandbox.loci("", ["new", "full", "--template", "custodian", "--set", "description=Keeps it"]).exits(2);
+    assert!(run.stderr.contains("hint: loci new full --template custodian --set 'description=Keeps it' --into"), "{}", run.stderr);
     sandbox.loci("", ["new", "file"]).exits(2);
     sandbox.loci("", ["new", "dangling"]).exits(2);
     sandbox.loci("", ["new", "file/below"]).exits(2);

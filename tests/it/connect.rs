@@ -309,6 +309,18 @@ fn the_link_stays_while_anything_calls_it_and_is_set_right() {
 }
 
 #[test]
+fn one_broken_file_does_not_hide_the_others() {
+    let sandbox = world();
+    run(&sandbox, "connect claude").exits(0);
+    sandbox.file("home/.gemini/settings.json", "{\n  \"hooks\": 7\n}\n").dir("home/.codex/hooks.json");
+    let rows = run(&sandbox, "connect --check --json").exits(1).json()["harnesses"].clone();
+    let standings: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["standing"].as_str().unwrap()).collect();
+    assert_eq!(standings, ["connected", "broken", "broken", "not-connected"], "{rows}");
+    let words = run(&sandbox, "connect --check").exits(1).stdout;
+    assert!(words.contains("broken: line 2: ") && words.contains("broken: it is not a file"), "{words}");
+}
+
+#[test]
 fn a_check_says_how_it_stands_and_changes_nothing() {
     let sandbox = world();
     let standing = |harness: &str, code: i32| {

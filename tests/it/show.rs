@@ -25,7 +25,7 @@ fn a_fresh_custodian_is_shown_whole() {
     sandbox.loci("", ["new", "desk/sub"]).exits(0);
     let shown = show(&sandbox, "desk");
     let keys: Vec<&String> = shown.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["schema", "dir", "id", "identity", "owner", "equipped", "reads", "inbox", "below", "notes"]);
+    assert_eq!(keys, ["schema", "dir", "id", "identity", "owner", "owns", "equipped", "reads", "inbox", "below", "notes"]);
     let desk = sandbox.path("desk");
     assert_eq!(shown["dir"], desk.to_str().unwrap());
     assert_eq!(shown["id"], "desk");
@@ -199,4 +199,16 @@ fn init_on_a_disk_that_refuses_leaves_nothing() {
         assert_eq!(sandbox.snapshot("").len(), 2, "{n}: {:?}", sandbox.snapshot(""));
     }
     panic!("it never got through");
+}
+
+#[test]
+fn what_an_agent_owns_is_on_the_screen() {
+    let world = Sandbox::new();
+    world.dir("r/.git").file("r/agents/billing/.loci/agent.md", "---\nid: billing\n---\n");
+    world.file("r/services/billing/.loci/owner.md", "---\nowner: billing\nbody: ../../agents/billing\n---\n");
+    world.file("r/other/.loci/owner.md", "---\nowner: billing\nbody: ../elsewhere\n---\n");
+    let words = world.loci("r", ["show", "agents/billing"]).exits(0).stdout;
+    assert!(words.contains("owns   services/billing\n"), "{words}");
+    let object = world.loci("r", ["show", "agents/billing", "--json"]).exits(0).json();
+    assert_eq!(object["owns"], serde_json::json!([world.path("r/services/billing").to_str()]));
 }

@@ -335,3 +335,35 @@ fn two_spellings_of_a_start_are_one_level() {
     assert_eq!(twice.levels.iter().map(|level| level.root.word()).collect::<Vec<_>>(), ["home", "launch"]);
     assert_eq!(real::real(&world.path("home2"), true).path, world.path("r/a"));
 }
+
+#[test]
+fn where_never_walks_the_home() {
+    let world = Sandbox::new();
+    world.file("home/.claude/CLAUDE.md", "c").dir("home/p/q").file("home/other/.loci/owner.md", "---\nowner: carol\n---\n");
+    let json = world.loci("home/p/q", ["where", "--json"]).exits(0).json();
+    assert_eq!((&json["scope"], &json["learn"]["exits"]), (&json!([]), &json!([])), "{json}");
+    // The top of the repository is the bound where there is one.
+    world.dir("home/p/.git");
+    for at in 0..12 {
+        world.file(format!("home/p/s{at:02}/.loci/owner.md"), format!("---\nowner: a{at:02}\n---\n"));
+    }
+    let json = world.loci("home/p/q", ["where", "--json"]).exits(0).json();
+    assert_eq!((json["scope"].as_array().unwrap().len(), json["learn"]["exits"].as_array().unwrap().len()), (12, 12));
+    let words = world.loci("home/p/q", ["where"]).exits(0).stdout;
+    assert!(words.contains("a07 (and 4 more)") && !words.contains("a08"), "{words}");
+}
+
+#[test]
+fn an_empty_answer_is_said() {
+    let world = Sandbox::new();
+    world.dir("r");
+    for (args, wanted) in [
+        (&["resolve", "ruls"][..], "nothing in the slot `ruls` here\nhint: loci resolve rules\n"),
+        (&["resolve", "rules"], "nothing in the slot `rules` here\n"),
+        (&["tree"], "no directory has a dotdir in or below .\n"),
+        (&["tree", "--as", "way"], "no place has a .loci-view in or below .\n"),
+    ] {
+        let run = world.loci("r", args.iter().copied()).exits(1);
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", wanted), "{args:?}");
+    }
+}

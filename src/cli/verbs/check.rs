@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::grant::surroundings;
+use crate::cli::near::word;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::act::{Act, ActKind};
@@ -116,6 +117,22 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
         Why::Worktree => format!("a copy of {owner}'s in a separate worktree{file}"),
         Why::Permitted { id, until } => format!("{owner}'s, permitted until {until} by {}{file}", shown::text(id)),
         Why::Owned => format!("{owner}'s{file}"),
+        Why::Pinned(pinned) => {
+            let by = act.decided_by.as_deref().map(|file| context.shown(file)).unwrap_or_default();
+            let line = pinned.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let yours = pinned
+                .yours
+                .as_deref()
+                .map_or_else(|| "none is known of you".to_owned(), |yours| format!("yours is {}", context.shown(yours)));
+            // Where nobody of that id lives there, no body is put to the owner.
+            let help = if act.owner.as_ref().is_some_and(|owner| owner.body.is_some()) {
+                "set LOCI_BODY to it, or start in it".to_owned()
+            } else {
+                let dir = act.owner.as_ref().map(|owner| word(&owner.dir)).unwrap_or_default();
+                format!("no {owner} lives there; to mend it: loci own {dir} --as {owner}")
+            };
+            format!("{owner}'s, and {by}{line} pins the body {}; {yours} ({help})", context.shown(&pinned.body))
+        }
         Why::Broken(why) => format!("somebody's, and the owner file can't be used: {}{file}", shown::text(why)),
         Why::Wall(what) => format!("only a person changes it: {}{file}", what.what()),
         Why::Below(dir) => format!("{} below is {owner}'s{file}", context.shown(dir)),

@@ -240,6 +240,25 @@ fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
     }
 }
 
+/// A harness whose settings can't be read: which file, and what is wrong with it.
+fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Context) -> (PathBuf, Standing) {
+    let (path, line) = match error {
+        ConnectError::Unfit { path, unfit } => (Some(path), Some(unfit.line)),
+        ConnectError::File { path, .. } => (Some(path), None),
+        ConnectError::Disk(error) => (Some(&error.path), None),
+        ConnectError::NoLocal { .. } => (None, None),
+    };
+    let why = match error {
+        ConnectError::Unfit { unfit, .. } => unfit.why.to_string(),
+        ConnectError::File { why, .. } => (*why).to_owned(),
+        error => error.to_string(),
+    };
+    let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    let user_home = user_home(context);
+    let file = path.cloned().or_else(|| ground(context, &user_home).file(adapter, reach).ok());
+    (file.unwrap_or_else(|| context.cwd.clone()), Standing::Broken(format!("{line}{why}")))
+}
+
 /// How it stands with one harness, or with all of them.
 fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> Outcome {
     let user_home = user_home(context);
@@ -255,7 +274,9 @@ fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> 
         let found = check::standing(adapter, reach, &ground, &others).or_else(|error| match error {
             // One that has no such file at all is not connected there.
             ConnectError::NoLocal { .. } if only.is_none() => Ok((context.cwd.clone(), Standing::NotConnected)),
-            error => Err(failed(error, adapter)),
+            error if only.is_some() => Err(failed(error, adapter)),
+            // One that can't be read must not hide how it stands with the others.
+            error => Ok(broken(&error, adapter, reach, context)),
         })?;
         rows.push((adapter, found));
     }

@@ -29,7 +29,7 @@ use crate::tree::{card, settings};
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "A message is data: whatever it says, it can grant nothing.\n\nExamples:\n  loci inbox\n  loci inbox show 20261130T\n  loci inbox apply 20261130T\n  loci inbox done 20261130T --reply 'Rounded half to even instead; tests/tax.rs covers it'"
+    after_help = "A message is data: whatever it says, it can grant nothing.\n\nExamples:\n  loci inbox\n  loci inbox show 20261130T\n  loci inbox apply 20261130T\n  loci inbox done 20261130T --reply 'Rounded half to even instead; tests/tax.rs covers it'\n  loci inbox done 20261130T    # an answer that you have read"
 )]
 pub struct Args {
     /// Whose inbox (default: yours; a person outside of all bodies has one too)
@@ -64,13 +64,13 @@ enum What {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Answer it: it is done
+    /// Answer it: it is done. An answer to you needs none
     Done {
         /// Its id, or the beginning of it
         id: String,
         /// What you changed, where, and how it was checked
         #[arg(long, value_name = "TEXT")]
-        reply: String,
+        reply: Option<String>,
         /// Say what would be done, and do nothing
         #[arg(long)]
         dry_run: bool,
@@ -122,8 +122,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Some(What::Show { id }) => show(context, &mail, &id),
         Some(What::Take { id, dry_run }) => take(context, &mail, &id, dry_run),
         Some(What::Apply { id, dry_run }) => apply::run(context, &mail, &id, dry_run),
-        Some(What::Done { id, reply, dry_run }) => answer(context, &mail, &id, State::Done, &reply, dry_run),
-        Some(What::Decline { id, why, dry_run }) => answer(context, &mail, &id, State::Declined, &why, dry_run),
+        Some(What::Done { id, reply, dry_run }) => answer(context, &mail, &id, State::Done, reply.as_deref(), dry_run),
+        Some(What::Decline { id, why, dry_run }) => answer(context, &mail, &id, State::Declined, Some(&why), dry_run),
     }
 }
 
@@ -239,7 +239,11 @@ fn row(context: &Context, message: &Message) -> Vec<String> {
         [one] => context.shown(Path::new(one)),
         [first, rest @ ..] => format!("{} (and {} more)", context.shown(Path::new(first)), rest.len()),
     };
-    let held = if message.standing.held.is_empty() { String::new() } else { format!("{} requests", message.standing.held.len()) };
+    let held = match message.standing.held.len() {
+        0 => String::new(),
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
     let again = if message.standing.again == 0 { String::new() } else { format!(" (tried {} times)", message.standing.again + 1) };
     let from = message.text("from").unwrap_or("?");
     vec![message.id.clone(), message.standing.state.word().to_owned(), shown::text(from).to_string(), format!("{about}{held}{again}")]
@@ -288,10 +292,11 @@ fn show(context: &Context, mail: &Mail, id: &str) -> Outcome {
         || {
             let mut text = format!("{} for {}, {}\n", message.id, mail.name(), message.standing.state.word());
             let from = shown::text(message.text("from").unwrap_or("?")).to_string();
-            text += &fence::for_reader(&from, &tag, &String::from_utf8_lossy(&message.data));
+            text += &fence::for_reader(&from, &tag, &plain(context, &message));
             for (name, data) in &held {
-                text += &format!("\n{name}\n");
-                text += &fence::for_reader(&from, &tag, data);
+                let request = inbox::parsed(name, data.as_bytes());
+                text += &format!("\n{}\n", request.id);
+                text += &fence::for_reader(&from, &tag, &plain(context, &request));
             }
             for added in &message.standing.added {
                 text += &format!("\nadded {}\n", shown::text(&added.at));
@@ -319,6 +324,33 @@ fn show(context: &Context, mail: &Mail, id: &str) -> Outcome {
         },
     )?;
     Ok(Answer::Yes)
+}
+
+/// A message in words: from whom and about what, then its text. All of it is the sender's, so all of it
+/// stands between the marks.
+fn plain(context: &Context, message: &Message) -> String {
+    if context.flags.verbose || message.header.fields.is_empty() {
+        return String::from_utf8_lossy(&message.data).into_owned();
+    }
+    let mut lines = Vec::new();
+    let mut line = |name: &str, text: String| lines.push(format!("{name:<8}{text}\n"));
+    let text = |name: &str| message.text(name).map(|text| shown::text(text).to_string());
+    let with = |name: &str, word: &str| text(name).map(|text| format!("{word}{text}")).unwrap_or_default();
+    let from = text("from").unwrap_or_else(|| "?".to_owned());
+    line("from", format!("{from}{}{}{}", with("harness", ", under "), with("tool", ", with "), with("at", ", at ")));
+    for target in message.list("targets") {
+        line("about", context.shown(Path::new(&target)));
+    }
+    if let Some(re) = text("re") {
+        line("re", format!("{re}{}", with("state", ", ")));
+    }
+    for read in message.list("reads") {
+        line("read", shown::text(&read).to_string());
+    }
+    if let Some(change) = text("change") {
+        line("change", change);
+    }
+    format!("{}\n{}", lines.concat(), message.body().trim_start_matches('\n'))
 }
 
 /// Whose answer it would be: the owner's or a person's. Anybody else only reads.
@@ -352,10 +384,14 @@ fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
     said(context, &message, State::Taken, dry_run, None)
 }
 
-fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: &str, dry_run: bool) -> Outcome {
+fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: Option<&str>, dry_run: bool) -> Outcome {
     let (mailbox, message) = one(context, mail, id)?;
     let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
-    if text.trim().is_empty() {
+    if text.is_none() && !message.is_answer() {
+        return Err(Failure::new("usage", format!("failed to answer {}: its sender waits for what you changed", message.id))
+            .hint(format!("loci inbox done {} --reply 'what changed, where, and how it was checked'", message.id)));
+    }
+    if text.is_some_and(|text| text.trim().is_empty()) {
         return Err(Failure::new("usage", "failed to answer: the text is empty"));
     }
     if message.standing.state.is_closed() {
@@ -365,16 +401,20 @@ fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: &str, dr
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
     }
-    let answered = if dry_run {
-        answer::where_to(&message, &context.home)
-    } else {
-        answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now())?
+    let answered = match text {
+        Some(_) if dry_run => Some(answer::where_to(&message, &context.home)),
+        Some(text) => Some(answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now())?),
+        // An answer is read and closed: answering it would go on for ever.
+        None => None,
     };
     if !dry_run {
+        if answered.is_none() {
+            mailbox.log(&inbox::record(time::now(), &message.key, state.word(), &by))?;
+        }
         settle(&mailbox)?;
         prune(context, &mailbox)?;
     }
-    said(context, &message, state, dry_run, Some(&answered))
+    said(context, &message, state, dry_run, answered.as_ref())
 }
 
 /// Moves every message on that the log knows and `new/` still holds: also those of a run that was

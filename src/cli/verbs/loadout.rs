@@ -297,7 +297,11 @@ fn injected(context: &Context, level: &Level, stores: &Stores, report: &Report, 
     // What is approved is this content, whatever is saved under the name by then.
     let hash = report.name.as_deref().and_then(|name| archive::find(stores, name).ok()).map(|archive| archive.record.hash);
     let words = || {
-        let mut text: String = report.pieces.iter().map(|piece| format!("{} {}\n", piece.how, shown::path(&piece.path))).collect();
+        let mut text: String = report
+            .pieces
+            .iter()
+            .map(|piece| format!("{}{} {}\n", if dry { "would be " } else { "" }, piece.how, shown::path(&piece.path)))
+            .collect();
         let done = if dry { "would be worn" } else { "is worn" };
         text.push_str(&format!("{} {done}; before: {}\n", shown::text(name), shown::text(&report.was)));
         text
@@ -354,7 +358,12 @@ fn diff(context: &Context, level: &Level, stores: &Stores, name: Option<String>)
     let archive = archive::find(stores, &name)?;
     let differences = archive::differences(&archive.verified()?, &digest::list(&level.dir, &archive.record.surface)?);
     context.print(
-        || differences.iter().map(|one| format!("{} {}\n", one.how, shown::path(&one.path))).collect(),
+        || {
+            if differences.is_empty() {
+                return format!("no difference to {}\n", shown::text(&name));
+            }
+            differences.iter().map(|one| format!("{} {}\n", one.how, shown::path(&one.path))).collect()
+        },
         || {
             let rows: Vec<Value> = differences.iter().map(|one| json!({ "path": one.path.to_string_lossy(), "how": one.how })).collect();
             json!({ "schema": 1, "name": name, "differences": rows })

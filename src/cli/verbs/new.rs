@@ -27,6 +27,9 @@ use crate::tree::card;
 /// The variables that loci sets itself.
 pub(super) const GIVEN: [&str; 2] = ["date", "id"];
 
+/// The template where none is named.
+const DEFAULT: &str = "agent";
+
 /// Make a directory that is an agent
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -36,7 +39,7 @@ pub struct Args {
     /// The directory
     dir: PathBuf,
     /// Which template: a name that `loci templates` lists, or a path with a `/`
-    #[arg(long, short, value_name = "TEMPLATE", default_value = "agent")]
+    #[arg(long, short, value_name = "TEMPLATE", default_value = DEFAULT)]
     template: String,
     /// The id of the agent (default: the name of the directory)
     #[arg(long)]
@@ -84,10 +87,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let occupied = match there {
         None => false,
         Some(meta) if meta.kind == Kind::Dir => !disk::list(&dir)?.is_empty(),
-        Some(_) => return Err(taken(&dir, &args)),
+        Some(_) => return Err(taken(context, &dir, &args)),
     };
     if occupied && !args.into {
-        return Err(taken(&dir, &args));
+        return Err(taken(context, &dir, &args));
     }
     let (missing, kept) = if args.into && there.is_some() {
         let build::Missing { nodes, kept } = build::missing(&nodes, &dir)?;
@@ -127,10 +130,10 @@ fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-fn taken(dir: &Path, args: &Args) -> Failure {
+fn taken(context: &Context, dir: &Path, args: &Args) -> Failure {
     let what = if disk::is_dir(dir) { "it is not empty" } else { "something else is there" };
     let failure = Failure::new("exists", format!("failed to make {}: {what}", shown::path(dir)));
-    if disk::is_dir(dir) { failure.hint(format!("loci new {} --into", word(&args.dir))) } else { failure }
+    if disk::is_dir(dir) { failure.hint(command(context, &args.dir, args, &["--into"])) } else { failure }
 }
 
 /// The id: that of the body that is there, else as asked, else the name of the directory.
@@ -220,16 +223,21 @@ fn clear(context: &Context, dir: &Path) -> Result<(), Failure> {
 fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args, there: bool) -> Result<(), Failure> {
     if args.into && there {
         clear(context, dir)?;
-        return build::add(nodes, dir).map_err(|error| from_build(error, dir, args));
+        return build::add(nodes, dir).map_err(|error| from_build(context, error, dir, args));
     }
     if let Some(parent) = dir.parent() {
         clear(context, parent)?;
     }
     // Its inode would be exchanged under whoever stands in it.
     if disk::canonical(&context.cwd).is_ok_and(|cwd| cwd == dir) {
-        return Err(Failure::new("conflict", "failed to replace the directory you are in").at(dir, None).hint("loci new . --into"));
+        return Err(Failure::new("conflict", "failed to replace the directory you are in").at(dir, None).hint(command(
+            context,
+            Path::new("."),
+            args,
+            &["--into"],
+        )));
     }
-    build::fresh(nodes, dir).map_err(|error| from_build(error, dir, args))
+    build::fresh(nodes, dir).map_err(|error| from_build(context, error, dir, args))
 }
 
 /// An id names one agent: the place that has it already is an error that names both.
@@ -270,28 +278,30 @@ fn allowed(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result
         context.say(&format!("note: {} is a kind of file ({what}) that only a person adds", shown::path(&node.rel)));
         return Ok(None);
     }
-    grant::or_request(context, &dir.join(&node.rel), &command(context, dir, args))
+    grant::or_request(context, &dir.join(&node.rel), &command(context, dir, args, &[]))
 }
 
-/// The command that a person would run for this.
-fn command(context: &Context, dir: &Path, args: &Args) -> String {
+/// The command that a person would run for this, with further flags.
+fn command(context: &Context, dir: &Path, args: &Args, more: &[&str]) -> String {
     let template = if args.template.contains('/') { context.absolute(Path::new(&args.template)) } else { PathBuf::from(&args.template) };
-    let mut words = vec!["loci".to_owned(), "new".to_owned(), word(dir), "--template".to_owned(), word(&template)];
+    let mut words = vec!["loci".to_owned(), "new".to_owned(), word(dir)];
+    if args.template != DEFAULT {
+        words.extend(["--template".to_owned(), word(&template)]);
+    }
     if let Some(id) = &args.id {
         words.push(format!("--id {}", word(Path::new(id))));
     }
     words.extend(args.set.iter().map(|(name, value)| format!("--set {}", word(Path::new(&format!("{name}={value}"))))));
     words.extend(args.into.then(|| "--into".to_owned()));
     words.extend(args.copy.then(|| "--copy".to_owned()));
+    words.extend(more.iter().map(|flag| (*flag).to_owned()));
     words.join(" ")
 }
 
-fn from_build(error: BuildError, dir: &Path, args: &Args) -> Failure {
+fn from_build(context: &Context, error: BuildError, dir: &Path, args: &Args) -> Failure {
     match error {
-        BuildError::Taken { .. } => taken(dir, args),
-        BuildError::NoLinks(error) => {
-            Failure::from(error).hint(format!("loci new {}{} --copy", word(&args.dir), if args.into { " --into" } else { "" }))
-        }
+        BuildError::Taken { .. } => taken(context, dir, args),
+        BuildError::NoLinks(error) => Failure::from(error).hint(command(context, &args.dir, args, &["--copy"])),
         BuildError::Disk(error) => error.into(),
         BuildError::Plan(error) => error.into(),
     }

@@ -59,8 +59,22 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
         let hint = format!("loci own {} --as AGENT", word(&args.dir));
         return Err(Failure::new("usage", "failed to own: --as names the agent that is to be the owner").hint(hint));
     };
-    let owner = AgentId::new(id)?;
-    let dir = directory(context, &args.dir)?;
+    let owner = AgentId::new(id).map_err(|error| {
+        let near = AgentId::nearest(id);
+        let failure = Failure::from(error);
+        near.map_or_else(
+            || Failure::new("name", format!("`{id}` is no agent id")),
+            |near| failure.hint(format!("loci own {} --as {near}", word(&args.dir))),
+        )
+    })?;
+    let dir = directory(context, &args.dir).map_err(|failure| match disk::look_through(&context.absolute(&args.dir)) {
+        Ok(None) => failure.hint(format!("mkdir -p {}", word(&args.dir))),
+        Ok(Some(_)) => {
+            let parent = args.dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            failure.hint(format!("loci own {} --as {owner}", word(parent)))
+        }
+        Err(_) => failure,
+    })?;
     let ground = own::ground(&dir)?;
     if let Some(answer) = already(context, &ground, &owner, &args)? {
         return Ok(answer);
@@ -83,7 +97,7 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
     context.print(|| facts.words(context, &format!("{owner} owns {}", context.shown(&dir))), || facts.object())?;
     if body.is_none() {
         context.say(&format!(
-            "note: no body of {owner} was found in or around {}; messages wait in the directory itself",
+            "note: there is no agent {owner} in or around {0}: until one is made, only a person may write in {0}, and messages wait there",
             context.shown(&dir)
         ));
         context.say(&format!("hint: loci new agents/{owner}"));
@@ -122,7 +136,7 @@ pub fn disown(context: &Context, args: DisownArgs) -> Outcome {
     let owner = ground.owner_file.as_ref().and_then(|(data, _)| card::parse_owner(&dir.join(".loci/owner.md"), data).ok());
     let owner = owner.map(|owner| owner.owner.value.to_string());
     let facts = Said { owner: owner.as_deref().unwrap_or("somebody"), dir: &dir, body: None, plan: &plan, done: !args.dry_run };
-    context.print(|| facts.words(context, &format!("{} is nobody's own any more", context.shown(&dir))), || facts.object())?;
+    context.print(|| facts.words(context, &format!("nobody owns {} any more", context.shown(&dir))), || facts.object())?;
     Ok(Answer::Yes)
 }
 
@@ -140,11 +154,10 @@ impl Said<'_> {
         if self.done {
             return format!("{done}\n");
         }
-        let lines = self.plan.steps.iter().map(|step| match step {
-            Step::Rename { from, to } => format!("rename {} to {}\n", context.shown(from), context.shown(to)),
-            step => format!("{} {}\n", step.verb(), context.shown(step.path())),
-        });
-        lines.collect()
+        // That a `.loci` comes and goes by a rename aside is the way, not what people ask for.
+        let file = context.shown(&self.dir.join(".loci/owner.md"));
+        let verbs = self.plan.steps.iter().filter(|step| matches!(step, Step::Write { .. } | Step::Remove { .. }));
+        verbs.map(|step| format!("{} {file}\n", step.verb())).collect()
     }
 
     fn object(&self) -> Value {
@@ -180,6 +193,9 @@ fn already(context: &Context, ground: &Ground, owner: &AgentId, args: &OwnArgs) 
     let file = ground.dir.join(".loci/owner.md");
     match card::parse_owner(&file, data) {
         Ok(there) if there.owner.value == *owner => {
+            if let Some(answer) = correct(context, ground, owner, &there, args)? {
+                return Ok(Some(answer));
+            }
             context.print(
                 || format!("{owner} owns {} already\n", context.shown(&ground.dir)),
                 || Said { owner: owner.as_str(), dir: &ground.dir, body: None, plan: &Plan::default(), done: true }.object(),
@@ -193,6 +209,60 @@ fn already(context: &Context, ground: &Ground, owner: &AgentId, args: &OwnArgs) 
             .at(&error.path, error.line)
             .hint(format!("loci disown {}", word(&args.dir)))),
     }
+}
+
+/// Corrects an owner file of the same owner: the pinned body where it is named anew or leads to where
+/// the owner does not live, the note where one is given. `None`: there is nothing to correct.
+fn correct(
+    context: &Context,
+    ground: &Ground,
+    owner: &AgentId,
+    there: &card::OwnerFile,
+    args: &OwnArgs,
+) -> Result<Option<Answer>, Failure> {
+    let Some((data, mode)) = &ground.owner_file else { return Ok(None) };
+    let astray = there.body.as_ref().is_some_and(|body| !find::lives(owner, &ground.dir.join(body)));
+    let found = if astray || args.body.is_some() { body(context, owner, &ground.dir, args.body.as_deref())? } else { None };
+    if astray && found.is_none() {
+        let what = format!("failed to correct the owner file: the body that it pins is gone, and no other {owner} was found");
+        return Err(Failure::new("body", what)
+            .at(&there.path, there.body_line)
+            .hint(format!("loci own {} --as {owner} --body DIR", word(&args.dir))));
+    }
+    let pinned =
+        found.as_deref().and_then(|body| own::relative(&ground.dir, body)).filter(|text| there.body.as_deref() != Some(Path::new(text)));
+    let note = args.note.as_deref().filter(|note| !note.trim().is_empty() && note.trim() != there.note.trim());
+    if pinned.is_none() && note.is_none() {
+        return Ok(None);
+    }
+    let Some(text) = own::corrected(&there.path, data, pinned.as_deref(), note) else {
+        return Err(Failure::new("owner-file", "failed to correct the owner file: it is written in a way that only a person changes")
+            .at(&there.path, there.body_line)
+            .hint(format!("{} {}", "${EDITOR:-vi}", word(&there.path))));
+    };
+    let plan = Plan { steps: vec![Step::Write { path: there.path.clone(), data: text, mode: Some(*mode), was: Some(data.clone()) }] };
+    if !args.dry_run {
+        let mut command = format!("loci own {} --as {owner}", word(&ground.dir));
+        if let Some(body) = &found {
+            command += &format!(" --body {}", word(body));
+        }
+        if let Some(note) = note {
+            command += &format!(" --note {}", word(Path::new(note)));
+        }
+        if let Some(answer) = grant::or_request(context, &there.path, &command)? {
+            return Ok(Some(answer));
+        }
+        let _lock = hold(context, &ground.dir)?;
+        plan.apply()?;
+    }
+    let what = match (&pinned, note) {
+        (Some(body), None) => format!("its body is {}", shown::text(body)),
+        (None, _) => "with another note".to_owned(),
+        (Some(body), Some(_)) => format!("its body is {}, with another note", shown::text(body)),
+    };
+    let facts = Said { owner: owner.as_str(), dir: &ground.dir, body: found.as_deref(), plan: &plan, done: !args.dry_run };
+    context.print(|| facts.words(context, &format!("{owner} owns {}: {what}", context.shown(&ground.dir))), || facts.object())?;
+    Ok(Some(Answer::Yes))
 }
 
 /// The owner's body: as named, else the one with its id in, around or below the directory.

@@ -10,9 +10,10 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::{self, text_of};
 use crate::cli::{Answer, Outcome};
+use crate::text::near::nearest;
 use crate::tree::diagnostic::Diagnostic;
 use crate::tree::resolve::{self, Found, Provenance, Request, Resolution};
-use crate::tree::settings;
+use crate::tree::{settings, slot};
 
 /// What can be said to `loci resolve`.
 #[derive(Debug, ClapArgs)]
@@ -140,5 +141,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         })
     };
     context.print(words, object)?;
+    if resolution.files.is_empty() && !context.flags.json {
+        context.say(&format!("nothing in the slot `{}` here", crate::sys::shown::text(&args.slot)));
+        // Any name is a slot; one that was mistyped is empty for ever.
+        if let Some(meant) = nearest(&args.slot, slot::TABLE.iter().map(|row| row.name)) {
+            context.say(&format!("hint: loci resolve {meant}"));
+        }
+    }
     Ok(if resolution.files.is_empty() { Answer::No } else { Answer::Yes })
 }

@@ -9,7 +9,7 @@ use crate::cli::output;
 use crate::cli::wardrobe::{self, LevelFlag};
 use crate::cli::{Answer, Outcome};
 use crate::loadout::set::{Scope, Set};
-use crate::loadout::{Level, archive, find, wear};
+use crate::loadout::{Level, Section, archive, find, wear};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{disk, shown};
 use crate::tree::dotdirs::IDENTITY;
@@ -137,8 +137,19 @@ fn save(context: &Context, level: &Level, name: &str, vendor: bool, dry: bool) -
 fn diff(context: &Context, level: &Level, one: &str, two: &str) -> Outcome {
     let read = |name: &str| -> Result<Set, Failure> { Ok(Set::read(&wardrobe::set_path(context, level, name)?)?) };
     let (first, second) = (read(one)?, read(two)?);
+    // One set may name `style.md` and the other `style`: that is one item.
+    let whole: Vec<(&Scope, &str)> = first.entries().chain(second.entries()).map(|(scope, item, _)| (scope, item)).collect();
+    let name = |scope: &Scope, item: &str| -> String {
+        let is_it = |one: &&(&Scope, &str)| {
+            let path = std::path::Path::new(one.1);
+            scope.section != Section::Skills && one.0 == scope && path.extension().is_some() && path.with_extension("").as_os_str() == item
+        };
+        let mut longer: Vec<&str> = whole.iter().filter(is_it).map(|one| one.1).collect();
+        longer.dedup();
+        if let [one] = longer.as_slice() { format!("{scope}/{one}") } else { format!("{scope}/{item}") }
+    };
     let flat = |set: &Set| -> std::collections::BTreeMap<String, &'static str> {
-        set.entries().map(|(scope, item, state)| (format!("{scope}/{item}"), state.word())).collect()
+        set.entries().map(|(scope, item, state)| (name(scope, item), state.word())).collect()
     };
     let (first, second) = (flat(&first), flat(&second));
     let names: std::collections::BTreeSet<&String> = first.keys().chain(second.keys()).collect();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::body::portrait::{self, Equipped, Portrait, Reads, SECTIONS, Waiting};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::near::word;
+use crate::cli::near::{self, word};
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::find;
@@ -43,7 +43,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let Some(card) = card::agent(&dir) else { return nobody(context, &dir) };
     let portrait = portrait::of(&dir, card?, &settings::load(&context.home)?.dotdirs);
-    context.print(|| words(context, &portrait), || object(&portrait))?;
+    let owns = owns(context, &portrait);
+    context.print(|| words(context, &portrait, &owns), || object(&portrait, &owns))?;
     Ok(Answer::Yes)
 }
 
@@ -56,12 +57,34 @@ fn nobody(context: &Context, dir: &Path) -> Outcome {
     Ok(Answer::No)
 }
 
-fn words(context: &Context, portrait: &Portrait) -> String {
+/// How many directories of a list people see; the object has all.
+const MAX_SHOWN: usize = 8;
+
+/// The directories around here that it owns, as far as the search for a body goes too; never the whole
+/// home.
+fn owns(context: &Context, portrait: &Portrait) -> Vec<PathBuf> {
+    let id = &portrait.card.id.value;
+    let top = near::top(context, &portrait.dir);
+    let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
+    let places = if home.starts_with(&top) { find::owned_around(id, &portrait.dir) } else { find::places_below(&top) };
+    let pinned_here = |place: &Path, owner: &OwnerFile| {
+        owner.body.as_ref().is_none_or(|body| disk::canonical(&place.join(body)).is_ok_and(|body| body == portrait.dir))
+    };
+    let is_its = |place: &PathBuf| matches!(card::owner(place), Some(Ok(owner)) if owner.owner.value == *id && pinned_here(place, &owner));
+    places.into_iter().filter(is_its).collect()
+}
+
+fn words(context: &Context, portrait: &Portrait, owns: &[PathBuf]) -> String {
     let mut text = format!("{}  {}\n", portrait.card.id.value, context.shown(&portrait.dir));
     if let Some(description) = &portrait.card.description {
         let _ = writeln!(text, "{}", shown::text(description));
     }
     let mut rows = vec![vec!["owner".to_owned(), owner_words(context, portrait.owner.as_ref())]];
+    let mut owned: Vec<String> = owns.iter().take(MAX_SHOWN).map(|dir| context.shown(dir)).collect();
+    if owns.len() > MAX_SHOWN {
+        owned.push(format!("(and {} more)", owns.len() - MAX_SHOWN));
+    }
+    rows.push(vec!["owns".to_owned(), if owned.is_empty() { "nothing".to_owned() } else { owned.join(" ") }]);
     rows.push(vec!["inbox".to_owned(), inbox_words(portrait.waiting)]);
     let _ = write!(text, "\n{}", table(&rows));
     text.push_str("\nequipped\n");
@@ -162,7 +185,7 @@ fn paths(list: &[PathBuf]) -> Value {
     list.iter().map(|path| json!(path.to_string_lossy())).collect()
 }
 
-fn object(portrait: &Portrait) -> Value {
+fn object(portrait: &Portrait, owns: &[PathBuf]) -> Value {
     let card = &portrait.card;
     let owner = match portrait.owner.as_ref().map(|owner| &owner.file) {
         None => Value::Null,
@@ -200,7 +223,7 @@ fn object(portrait: &Portrait) -> Value {
             "path": card.path.to_string_lossy(), "description": card.description, "runtime": card.runtime, "parent": card.parent,
             "wake": card.wake, "hooks": card.hooks, "memory": card.memory, "vendor": card.vendor, "extra": card.extra,
         },
-        "owner": owner, "equipped": equipped, "reads": reads,
+        "owner": owner, "owns": paths(owns), "equipped": equipped, "reads": reads,
         "inbox": { "new": waiting.new, "taken": waiting.taken, "done": waiting.done, "declined": waiting.declined },
         "below": below, "notes": notes(portrait).collect::<Vec<_>>(),
     })

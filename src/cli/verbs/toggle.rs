@@ -6,8 +6,10 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::wardrobe::{self, LevelFlag};
 use crate::cli::{Answer, Outcome};
+use crate::loadout::algebra::Decision;
 use crate::loadout::set::Set;
-use crate::loadout::{Settled, State, wear};
+use crate::loadout::{Item, Level, Settled, State, find, wear};
+use crate::text::near::nearest;
 
 /// What is switched, and to what.
 #[derive(Debug, ClapArgs)]
@@ -38,8 +40,15 @@ enum To {
 }
 
 /// The set with the one entry.
-fn set(item: &str, state: State) -> Result<Set, Failure> {
-    let bad = || Failure::new("usage", format!("`{item}` does not say which section")).hint("loci toggle skills/NAME on");
+fn set(level: &Level, item: &str, state: State) -> Result<Set, Failure> {
+    let bad = || {
+        let found = find::items(level)
+            .items
+            .into_iter()
+            .find(|one| one.name.as_os_str() == item || one.name.with_extension("").as_os_str() == item);
+        let label = found.map_or_else(|| "skills/NAME".to_owned(), |one| one.label());
+        Failure::new("usage", format!("`{item}` does not say which section")).hint(format!("loci toggle {label} {state}"))
+    };
     let (first, rest) = item.split_once('/').ok_or_else(bad)?;
     // A dotdir may stand before the section.
     let (scope, name) = if first.starts_with('.') {
@@ -62,7 +71,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         To::On => State::On,
         To::Off => State::Off,
     };
-    let set = set(&args.item, state)?;
+    let set = set(&level, &args.item, state)?;
     let vendor = wardrobe::vendor(&level, args.vendor)?;
     let (decision, settled) = if args.dry_run {
         (wear::plan(&level, &[&set], vendor)?, Settled::default())
@@ -77,7 +86,18 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         (report.decision, report.settled)
     };
     wardrobe::say_settled(context, &settled);
-    wardrobe::say_notes(context, &decision);
+    for item in &decision.unknown {
+        let labels: Vec<String> = find::items(&level).items.iter().map(Item::label).collect();
+        // The name without its ending will do, so it is compared like that too.
+        let stems = labels.iter().map(|label| label.strip_suffix(".md").unwrap_or(label));
+        let meant = nearest(item, labels.iter().map(String::as_str).chain(stems));
+        context.say(&format!("no such item: {item}{}", meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()));
+        context.say(&match meant {
+            Some(meant) => format!("hint: loci toggle {meant} {state}"),
+            None => "hint: loci loadout status".to_owned(),
+        });
+    }
+    wardrobe::say_notes(context, &Decision { unknown: Vec::new(), ..decision.clone() });
     context.print(|| wardrobe::lines(&decision, args.dry_run), || wardrobe::object(&level, &decision, args.dry_run, &settled))?;
     let refused = !decision.unknown.is_empty() || !decision.read_only.is_empty();
     Ok(if refused && decision.renames.is_empty() { Answer::No } else { Answer::Yes })

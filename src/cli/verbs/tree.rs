@@ -197,5 +197,15 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             })
         },
     )?;
+    if table.rows.is_empty() && !context.flags.json {
+        let what = match reading {
+            None | Some(Reading::Learn) => "no directory has a dotdir",
+            Some(Reading::Gate) => "no directory has an owner of its own",
+            Some(Reading::Way) => "no place has a .loci-view",
+            Some(Reading::Scope) => "nobody owns anything",
+            Some(Reading::Roster) => "no agent lives",
+        };
+        context.say(&format!("{what} in or below {}", context.shown(&root)));
+    }
     Ok(if table.rows.is_empty() { Answer::No } else { Answer::Yes })
 }

@@ -1,6 +1,6 @@
 //! `loci where PATH`: one path, all five readings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -8,6 +8,7 @@ use serde_json::json;
 use super::resolve::{diagnostic_json, say};
 use super::tree::{owner_json, owner_word};
 use crate::cli::context::Context;
+use crate::cli::near;
 use crate::cli::output::{self, text_of};
 use crate::cli::{Answer, Outcome};
 use crate::sys::disk;
@@ -25,6 +26,21 @@ pub struct Args {
     path: Option<PathBuf>,
 }
 
+/// How many names of a list people see; the object has all.
+const MAX_SHOWN: usize = 8;
+
+/// The directory that is walked for who and what is near: the place, else the top of the repository,
+/// else the directory itself. Never the home or what it lies in: that is everything there is.
+fn bound(context: &Context, place: Option<&Path>, path: &Path) -> Option<PathBuf> {
+    let home = real::real(&context.home, true).path;
+    let inside = |dir: &&Path| !home.starts_with(dir) && disk::is_dir(dir);
+    let top = || {
+        let top = real::real(&near::top(context, path), true).path;
+        Some(top).filter(|top| path.starts_with(top) && inside(&top.as_path()))
+    };
+    place.filter(inside).map(Path::to_owned).or_else(top).or_else(|| Some(path).filter(inside).map(Path::to_owned))
+}
+
 /// Runs `loci where`.
 ///
 /// # Errors
@@ -39,7 +55,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         diagnostics.push(Diagnostic::new(Code::Unreadable, &asked, &trouble.to_string()));
     }
     let owner = places::owner_of(&real.path);
-    let carries = |dir: &std::path::Path| !settings.dotdirs.names(dir) && !dotdirs::at(dir, &settings.dotdirs, &mut Vec::new()).is_empty();
+    let carries = |dir: &Path| !settings.dotdirs.names(dir) && !dotdirs::at(dir, &settings.dotdirs, &mut Vec::new()).is_empty();
     let place = climb::nearest(&real.path, carries);
     let body = climb::up(&real.path).find_map(|dir| Some((dir.to_owned(), card::agent(dir)?)));
     let view = climb::nearest(&real.path, |dir| disk::is_dir(&dir.join(dotdirs::RENDER)));
@@ -47,8 +63,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let skills =
         place.map(|place| readings::skills(place, &settings.dotdirs, &mut Budget::default(), &mut diagnostics)).unwrap_or_default();
     // What is below: of the place, or of the directory itself where it is in none.
-    let below = place.unwrap_or(&real.path);
-    let walked = if disk::is_dir(below) { places::walk(below, &settings.dotdirs, Prune::Foreign) } else { places::Walked::default() };
+    let bound = bound(context, place, &real.path);
+    let below = bound.as_deref().unwrap_or(&real.path);
+    let walked = if bound.is_some() { places::walk(below, &settings.dotdirs, Prune::Foreign) } else { places::Walked::default() };
     diagnostics.extend(walked.diagnostics);
     let places = places::describe(below, walked.spots);
     let contacts: Vec<&str> = readings::contacts(&places).into_keys().collect();
@@ -62,7 +79,15 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     say(context, &diagnostics);
     let none = || "-".to_owned();
     let words = || {
-        let list = |list: Vec<String>| if list.is_empty() { none() } else { list.join(" ") };
+        let list = |mut list: Vec<String>| {
+            let left = list.len().saturating_sub(MAX_SHOWN);
+            list.truncate(MAX_SHOWN);
+            match (list.is_empty(), left) {
+                (true, _) => none(),
+                (_, 0) => list.join(" "),
+                (_, left) => format!("{} (and {left} more)", list.join(" ")),
+            }
+        };
         let mut rows = vec![vec!["path".to_owned(), context.shown(&real.path)]];
         if !real.exists {
             rows.push(vec!["".to_owned(), "(does not exist)".to_owned()]);
@@ -78,7 +103,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             }
             None => vec!["owner".to_owned(), none()],
         });
-        let shown = |path: Option<&std::path::Path>| path.map_or_else(none, |path| context.shown(path));
+        let shown = |path: Option<&Path>| path.map_or_else(none, |path| context.shown(path));
         rows.push(vec!["place".to_owned(), shown(place)]);
         rows.push(vec!["view".to_owned(), shown(image.as_deref().or(view))]);
         rows.push(vec!["contacts".to_owned(), list(contacts.iter().map(|id| (*id).to_owned()).collect())]);

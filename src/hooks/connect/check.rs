@@ -27,6 +27,8 @@ pub enum Standing {
     Tampered(String),
     /// No relay is there.
     NotConnected,
+    /// The settings can't be read, for this reason: nobody knows.
+    Broken(String),
 }
 
 impl Standing {
@@ -39,6 +41,7 @@ impl Standing {
             Self::Differs => "differs",
             Self::Tampered(_) => "tampered",
             Self::NotConnected => "not-connected",
+            Self::Broken(_) => "broken",
         }
     }
 
@@ -46,7 +49,7 @@ impl Standing {
     #[must_use]
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Silent(why) | Self::Tampered(why) => Some(why),
+            Self::Silent(why) | Self::Tampered(why) | Self::Broken(why) => Some(why),
             Self::Differs => Some("what stands there is not what this version of loci puts there"),
             Self::Connected | Self::NotConnected => None,
         }

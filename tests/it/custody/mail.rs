@@ -91,13 +91,19 @@ fn the_same_attempt_a_thousand_times_is_one_message() {
             let (_, deliveries) = attempt_at(&world, &alice, &path, "x", &format!("2026-11-30T10:{:02}:{:02}Z", at / 60, at % 60));
             let filed = deliveries[0].outcome.clone().unwrap();
             assert_eq!(filed.again, at > 0);
+            // Of a repeat it is not said that nobody has worked there: that was not looked up.
+            if at == 1 {
+                let (ruling, deliveries) = attempt_at(&world, &alice, &path, "x", "2026-11-30T10:00:01Z");
+                let text = message(&ruling, &deliveries);
+                assert!(!text.contains("Nobody has worked") && text.contains("Nothing wakes its owner"), "{text}");
+            }
             filed.id
         })
         .collect();
     assert!(ids.iter().all(|id| *id == ids[0]));
     assert_eq!(letters(&world, "home/repo/owned").len(), 1);
     let contents = inbox::read(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
-    assert_eq!((contents.messages.len(), contents.messages[0].standing.again), (1, 999));
+    assert_eq!((contents.messages.len(), contents.messages[0].standing.again), (1, 1_000));
     // Another change, another target, another sender: each is a message of its own.
     attempt(&world, &alice, &path, "y");
     attempt(&world, &alice, &world.path("home/repo/owned/b.txt"), "x");

@@ -22,10 +22,7 @@ fn owning_writes_one_file_and_disowning_takes_it_away() {
     world.file("r/services/billing/main.rs", "x").dir("r/.git");
     let before = world.snapshot("r");
     let dry = world.loci("r", ["own", "services/billing", "--as", "billing", "--dry-run"]).exits(0);
-    assert_eq!(
-        dry.stdout,
-        "mkdir services/billing/.loci-tmp-own\ncreate services/billing/.loci-tmp-own/owner.md\nrename services/billing/.loci-tmp-own to services/billing/.loci\n"
-    );
+    assert_eq!(dry.stdout, "create services/billing/.loci/owner.md\n");
     assert_eq!(world.snapshot("r"), before);
     let run = world.loci("r", ["own", "services/billing", "--as", "billing", "--note", "Ask first."]).exits(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("billing owns services/billing\n", ""));
@@ -44,7 +41,8 @@ fn owning_writes_one_file_and_disowning_takes_it_away() {
         "{}",
         other.stderr
     );
-    world.loci("r", ["disown", "services/billing"]).exits(0);
+    assert_eq!(world.loci("r", ["disown", "services/billing", "--dry-run"]).exits(0).stdout, "remove services/billing/.loci/owner.md\n");
+    assert_eq!(world.loci("r", ["disown", "services/billing"]).exits(0).stdout, "nobody owns services/billing any more\n");
     assert_eq!(world.snapshot("r"), before);
     world.loci("r", ["disown", "services/billing"]).exits(1);
     world.loci("r", ["check", "services/billing/main.rs"]).exits(0);
@@ -57,8 +55,11 @@ fn owning_says_what_is_wrong() {
     for (args, wanted) in [
         (&["own", "d"][..], "--as names the agent"),
         (&["own", "d", "--as", "Not An Id"], "is no agent id"),
+        (&["own", "d", "--as", "Bob"], "hint: loci own d --as bob"),
         (&["own", "nowhere", "--as", "bob"], "it is not there"),
+        (&["own", "nowhere", "--as", "bob"], "hint: mkdir -p nowhere"),
         (&["own", "f", "--as", "bob"], "it is not a directory"),
+        (&["own", "f", "--as", "bob"], "hint: loci own . --as bob"),
         (&["own", "d", "--as", "bob", "--body", "d"], "no agent lives there"),
     ] {
         let run = world.loci("r", args).exits(2);
@@ -70,7 +71,7 @@ fn owning_says_what_is_wrong() {
     let two = world.loci("r", ["own", "d", "--as", "bob"]).exits(2);
     assert!(two.stderr.contains("there are two") && two.stderr.contains("--body"), "{}", two.stderr);
     let none = world.loci("r", ["own", "d", "--as", "carol"]).exits(0);
-    assert!(none.stderr.contains("hint: loci new agents/carol"), "{}", none.stderr);
+    assert!(none.stderr.contains("there is no agent carol") && none.stderr.contains("hint: loci new agents/carol"), "{}", none.stderr);
     assert!(!world.read("r/d/.loci/owner.md").contains("body:"));
 }
 
@@ -144,6 +145,51 @@ fn a_pinned_body_is_the_owner_and_its_name_alone_is_not() {
     world.loci("r", ["check", "--as", "bob", "d/x"]).exits(0);
 }
 
+#[test]
+fn a_body_that_moved_is_found_said_and_corrected() {
+    let world = Sandbox::new();
+    world.dir("r/.git").file("r/agents/bill2/.loci/agent.md", "---\nid: billing\n---\n");
+    let file = "---\nowner: billing\nbody: ../../agents/billing\ncommons: [gen]\n---\nAsk.\n";
+    world.file("r/services/billing/.loci/owner.md", file);
+    let swept = world.loci("r", ["doctor", "--json"]).exits(1).json();
+    let finding = &swept["findings"][0];
+    assert_eq!((&finding["code"], &finding["line"]), (&json!("owner-astray"), &json!(3)), "{swept}");
+    let refused = world.loci("r/agents/bill2", ["check", "../../services/billing/x"]).exits(1);
+    for piece in ["owner.md:3 pins the body", "agents/billing; yours is", "no billing lives there", "loci own"] {
+        assert!(refused.stdout.contains(piece), "`{piece}`: {}", refused.stdout);
+    }
+    let dry = world.loci("r", ["own", "services/billing", "--as", "billing", "--dry-run"]).exits(0);
+    assert_eq!(dry.stdout, "change services/billing/.loci/owner.md\n");
+    assert_eq!(world.read("r/services/billing/.loci/owner.md"), file);
+    let run = world.loci("r", ["own", "services/billing", "--as", "billing"]).exits(0);
+    assert_eq!(run.stdout, "billing owns services/billing: its body is ../../agents/bill2\n");
+    assert_eq!(world.read("r/services/billing/.loci/owner.md"), file.replace("agents/billing", "agents/bill2"));
+    world.loci("r/agents/bill2", ["check", "../../services/billing/x"]).exits(0);
+    world.loci("r", ["doctor"]).exits(0);
+    world.loci("r", ["own", "services/billing", "--as", "billing", "--note", "Other."]).exits(0);
+    assert!(world.read("r/services/billing/.loci/owner.md").ends_with("---\nOther.\n"));
+    // An agent does not correct what says who owns.
+    inside(&world, "r", &["own", "services/billing", "--as", "billing", "--note", "Mine."]).exits(1);
+    assert!(world.read("r/services/billing/.loci/owner.md").ends_with("---\nOther.\n"));
+}
+
+#[test]
+fn the_right_name_without_the_pinned_body_is_told_what_is_missing() {
+    let world = Sandbox::new();
+    world.file("r/d/.loci/owner.md", "---\nowner: bob\nbody: ../bob\n---\n").file("r/bob/.loci/agent.md", "---\nid: bob\n---\n");
+    let mut command = world.command("r");
+    command.args(["check", "d/x"]).env("LOCI_AGENT", "bob");
+    let run = Run::of(&mut command, None).exits(1);
+    let wanted = "bob's, and d/.loci/owner.md:3 pins the body bob; none is known of you (set LOCI_BODY to it, or start in it)";
+    assert!(run.stdout.contains(wanted), "{}", run.stdout);
+    let asker = loci::custody::Asker { agent: Some(loci::text::name::AgentId::new("bob").unwrap()), body: None };
+    let (ruling, deliveries) = attempt(&world, &asker, &world.path("r/d/x"), "x");
+    let text = loci::custody::message::message(&ruling, &deliveries);
+    assert!(text.contains("owner.md:3 pins the body") && text.contains("LOCI_BODY"), "{text}");
+    command.env("LOCI_BODY", world.path("r/bob"));
+    Run::of(&mut command, None).exits(0);
+}
+
 /// Files a write of alice's and gives its id.
 fn filed(world: &Sandbox, text: &str) -> String {
     let alice = agent("alice", world.path("home/repo"));
@@ -187,7 +233,18 @@ fn mail_is_read_taken_and_answered() {
     let answer = world.loci("home/repo", ["inbox", "--json"]).exits(0).json();
     assert_eq!(answer["messages"][0]["re"], json!(id));
     let reply = answer["messages"][0]["id"].as_str().unwrap().to_owned();
-    assert!(world.loci("home/repo", ["inbox", "show", &reply]).exits(0).stdout.contains("tests pass"));
+    let words = world.loci("home/repo", ["inbox", "show", &reply]).exits(0).stdout;
+    assert!(words.contains("tests pass") && words.contains(&format!("re      {id}, done")), "{words}");
+    // What is read is the text, not the file; -v shows that too.
+    assert!(!words.contains("schema: 1"), "{words}");
+    assert!(world.loci("home/repo", ["inbox", "show", &reply, "-v"]).exits(0).stdout.contains("schema: 1"));
+    // An answer is closed without one, or the two would answer each other for ever.
+    let bobs = fs::read_dir(world.path(owned).join(".loci/memory/inbox/new")).unwrap().count();
+    let closed = world.loci("home/repo", ["inbox", "done", &reply, "--json"]).exits(0).json();
+    assert_eq!((&closed["state"], &closed["reply"]), (&json!("done"), &Value::Null));
+    assert_eq!(world.loci("home/repo", ["inbox", "--json"]).exits(0).json()["open"], json!(0));
+    assert_eq!(fs::read_dir(world.path(owned).join(".loci/memory/inbox/new")).unwrap().count(), bobs);
+    assert!(!world.loci("home/repo", ["inbox", "show", &reply]).exits(0).stdout.contains("answered"));
     // The same attempt again is told that there is an answer.
     let alice = agent("alice", world.path("home/repo"));
     let (ruling, deliveries) = attempt(&world, &alice, &world.path("home/repo/owned/a.txt"), "alpha\nBETA\ngamma\n");
@@ -200,6 +257,9 @@ fn a_no_is_an_answer_too() {
     let world = fixture();
     let id = filed(&world, "x");
     world.loci("home/repo/owned", ["inbox", "decline", &id]).exits(2);
+    // Whoever handed something over waits for words.
+    let bare = world.loci("home/repo/owned", ["inbox", "done", &id]).exits(2);
+    assert!(bare.stderr.contains(&format!("hint: loci inbox done {id} --reply")), "{}", bare.stderr);
     world.loci("home/repo/owned", ["inbox", "decline", &id, "--why", " "]).exits(2);
     world.loci("home/repo/owned", ["inbox", "decline", &id, "--why", "It breaks the contract"]).exits(0);
     let list = world.loci("home/repo", ["inbox", "bob", "--json"]).exits(0).json();
@@ -253,6 +313,17 @@ fn the_human_sees_requests() {
     assert_eq!((&list["agent"], &list["messages"][0]["requests"], &list["messages"][0]["from"]), (&Value::Null, &json!(1), &json!("bob")));
     let id = list["messages"][0]["id"].as_str().unwrap().to_owned();
     assert!(world.loci("home", ["inbox", "show", &id]).exits(0).stdout.contains("disableAllHooks"));
+    // A request that comes after the answer is not hidden behind it.
+    assert!(world.loci("home", ["inbox"]).exits(0).stdout.contains("1 request\n"));
+    world.loci("home", ["inbox", "done", &id, "--reply", "no"]).exits(0);
+    assert_eq!(world.loci("home", ["inbox", "--json"]).exits(0).json()["open"], json!(0));
+    attempt(&world, &bob, &world.path("home/repo/owned/.claude/settings.json"), "{\"disableAllHooks\":true}");
+    assert_eq!(world.loci("home", ["inbox", "--json"]).exits(0).json()["open"], json!(0));
+    attempt(&world, &bob, &world.path("home/repo/owned/.codex/config.toml"), "x = 1\n");
+    let list = world.loci("home", ["inbox", "--json"]).exits(0).json();
+    assert_eq!((&list["open"], &list["messages"][0]["state"], &list["messages"][0]["requests"]), (&json!(1), &json!("new"), &json!(2)));
+    world.loci("home", ["inbox", "done", &id, "--reply", "no"]).exits(0);
+    assert_eq!(world.loci("home/repo/owned", ["inbox", "--json"]).exits(0).json()["open"], json!(2), "each round is answered");
 }
 
 #[test]

@@ -46,7 +46,13 @@ fn toggle_says_no_where_there_is_nothing_to_switch() {
     let world = level();
     world.loci("r", ["toggle", "rules/a", "off"]).exits(0);
     assert!(world.path("r/.loci/rules/a.md.inactive").exists());
-    world.loci("r", ["toggle", "rules/none", "off"]).exits(1);
+    let none = world.loci("r", ["toggle", "rules/none", "off"]).exits(1);
+    assert!(none.stderr.contains("no such item: rules/none\nhint: loci loadout status"), "{}", none.stderr);
+    world.file("r/.loci/skills/inbox/SKILL.md", "i");
+    let near = world.loci("r", ["toggle", "skills/inbx", "off"]).exits(1);
+    assert!(near.stderr.contains("did you mean skills/inbox?\nhint: loci toggle skills/inbox off"), "{}", near.stderr);
+    let word = world.loci("r", ["toggle", "inbox", "off"]).exits(2);
+    assert!(word.stderr.contains("hint: loci toggle skills/inbox off"), "{}", word.stderr);
     world.file("r/.claude/rules/v.md", "v");
     let run = world.loci("r", ["toggle", "rules/v", "off"]).exits(1);
     assert!(run.stderr.contains("--vendor"), "{}", run.stderr);
@@ -296,4 +302,35 @@ fn two_at_once_do_not_interleave() {
     assert_eq!(states.len(), 1, "{status}");
     while world.loci("r", ["unequip"]).code == Some(0) {}
     assert_eq!(world.snapshot("r"), before);
+}
+
+#[test]
+fn the_home_is_not_switched_by_accident() {
+    let world = level();
+    world.file("home/.loci/rules/h.md", "h").dir("home/p/q").dir("r/sub");
+    let before = world.snapshot("home");
+    for args in [&["toggle", "rules/h", "off"][..], &["sets", "save", "x"], &["loadout", "archive", "x"]] {
+        let run = world.loci("home/p/q", args.iter().copied()).exits(2);
+        assert!(run.stderr.contains("which is everybody's") && run.stderr.contains("hint: loci loadout status --level "), "{}", run.stderr);
+    }
+    assert_eq!(world.snapshot("home"), before);
+    // Who names it, or stands in it, means it.
+    world.loci("home/p/q", ["toggle", "rules/h", "off", "--level", "../.."]).exits(0);
+    world.loci("home", ["toggle", "rules/h", "on"]).exits(0);
+    assert_eq!(world.snapshot("home"), before);
+    // Another level than the directory one is in is named.
+    let run = world.loci("r/sub", ["toggle", "rules/a", "off"]).exits(0);
+    assert!(run.stderr.contains("note: this is about ") && run.stderr.contains("/r, the nearest level"), "{}", run.stderr);
+    assert!(!world.loci("r", ["toggle", "rules/a", "on"]).exits(0).stderr.contains("note"));
+}
+
+#[test]
+fn one_item_by_two_names_is_no_difference() {
+    let world = level();
+    world
+        .file("r/.loci/sets/u.yaml", "rules: {a.md: off}\n")
+        .file("r/.loci/sets/v.yaml", "rules: {a: off}\n")
+        .file("r/.loci/sets/w.yaml", "rules: {a: on}\n");
+    world.loci("r", ["sets", "diff", "u", "v"]).exits(0);
+    assert_eq!(world.loci("r", ["sets", "diff", "u", "w"]).exits(1).stdout, "rules/a.md  off  on\n");
 }

@@ -1,0 +1,47 @@
+//! The word that somebody may have meant.
+
+/// The longest word that is compared, in characters.
+const MAX: usize = 64;
+
+/// The nearest of some words to one that is none of them: at most a third of it differs. Of several
+/// equally near the first.
+#[must_use]
+pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = word.chars().count();
+    let limit = (length / 3).max(1);
+    let near = |other: &&str| length <= MAX && other.chars().count() <= MAX;
+    let distances = words.into_iter().filter(near).map(|other| (distance(word, other), other));
+    distances.filter(|(distance, _)| (1..=limit).contains(distance)).min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
+}
+
+/// How many characters have to be put in, taken out or exchanged to get from one to the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, a) in one.chars().enumerate() {
+        let mut next = vec![at + 1];
+        for ((b, above), corner) in other.iter().zip(row.iter().skip(1)).zip(&row) {
+            let left = next.last().copied().unwrap_or_default();
+            next.push((corner + usize::from(a != *b)).min(above + 1).min(left + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_near_and_another_word_is_not() {
+        let slots = ["rules", "skills", "agents", "hooks"];
+        for (word, wanted) in
+            [("ruls", Some("rules")), ("skils", Some("skills")), ("hoks", Some("hooks")), ("prompts", None), ("rules", None), ("", None)]
+        {
+            assert_eq!(nearest(word, slots), wanted, "{word}");
+        }
+        assert_eq!(nearest(&"x".repeat(10_000), slots), None);
+        assert_eq!((distance("", "abc"), distance("kitten", "sitting")), (3, 3));
+    }
+}
