@@ -18,26 +18,29 @@ pub struct Args {
     pub verb: Verb,
 }
 
+/// The heading of these flags in the help of a verb, behind its own.
+pub const EVERYWHERE: &str = "Everywhere";
+
 /// Flags that every verb takes.
 #[derive(Debug, Clone, ClapArgs)]
 pub struct Global {
     /// Print one JSON object instead of words
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 900)]
     pub json: bool,
-    /// When to use colours
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    /// When to use colours: auto, always or never
+    #[arg(long, hide_possible_values = true, hide_default_value = true, global = true, help_heading = EVERYWHERE, display_order = 900, value_enum, value_name = "WHEN", default_value = "auto")]
     pub color: When,
     /// The directory that bounds `tree` and the clock
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Where the agent stands (default: here)
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "DIR")]
     pub at: Option<PathBuf>,
     /// Who asks (default: LOCI_AGENT, else the body you are in)
-    #[arg(long = "as", global = true, value_name = "AGENT")]
+    #[arg(long = "as", global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "AGENT")]
     pub asker: Option<String>,
     /// Say more
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE, display_order = 900)]
     pub verbose: bool,
 }
 

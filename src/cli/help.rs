@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory as _};
 
-use super::args::Args;
+use super::args::{Args, EVERYWHERE};
 
 /// The groups of `loci --help`, and their verbs in the order in which they are met.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -21,7 +21,11 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// The command with its verbs grouped.
 #[must_use]
 pub fn command() -> Command {
-    let command = Args::command();
+    // The flags are those of `connect`; what they are for is not.
+    let command = Args::command().mut_subcommand("disconnect", |verb| {
+        verb.mut_arg("project", |arg| arg.help("What was connected in this project, in a file of yours that is not tracked with it"))
+            .mut_arg("shared", |arg| arg.help("What was connected in this project for everybody"))
+    });
     let groups = grouped(&command);
     command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n{{after-help}}")).after_help(
         "Exit codes: 0 yes or done, 1 the answer is no, 2 it could not be carried out.\n\
@@ -55,7 +59,12 @@ pub fn all() -> String {
 fn describe(text: &mut String, command: &Command, path: &str) {
     for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
         let path = format!("{path} {}", verb.get_name());
-        let _ = write!(text, "\n---- {path}\n\n{}", verb.clone().render_long_help());
+        // What holds for every verb stands at the top, once.
+        let own = verb.clone().mut_args(|arg| {
+            let everywhere = arg.get_help_heading() == Some(EVERYWHERE) || arg.get_id() == "help";
+            if everywhere { arg.hide(true) } else { arg }
+        });
+        let _ = write!(text, "\n---- {path}\n\n{}", own.clone().render_long_help());
         describe(text, verb, &path);
     }
 }
@@ -72,6 +81,23 @@ mod tests {
         listed.sort_unstable();
         known.sort_unstable();
         assert_eq!(listed, known);
+    }
+
+    #[test]
+    fn what_holds_everywhere_stands_behind_a_verbs_own_flags() {
+        let mut root = command();
+        root.build();
+        let text = root.find_subcommand_mut("own").map(|verb| verb.render_long_help().to_string()).unwrap_or_default();
+        let (own, everywhere) = text.split_once("\nEverywhere:\n").unwrap();
+        assert!(own.contains("--note") && !own.contains("--json"), "{text}");
+        assert!(everywhere.contains("--json") && everywhere.contains("--color <WHEN>") && !everywhere.contains("--note <TEXT>"), "{text}");
+        assert!(!text.contains("Possible values"), "{text}");
+        // All of it in one go says it once.
+        let all = all();
+        assert_eq!(all.matches("--color").count(), 1, "{all}");
+        assert!(all.contains("--json") && all.contains("--note <TEXT>"));
+        let text = root.find_subcommand_mut("disconnect").map(|verb| verb.render_help().to_string()).unwrap_or_default();
+        assert!(text.contains("What was connected") && !text.contains("others are let through"), "{text}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::fence;
 use super::find;
 use super::inbox::{self, Message};
 use super::letter::{self, Field, Kind, Letter};
-use super::maildir::{MailError, Mailbox, Placed};
+use super::maildir::{MAX_LETTER, MailError, Mailbox, Placed};
 use super::mask;
 use super::trail;
 use crate::sys::disk;
@@ -122,8 +122,8 @@ pub enum HandoverError {
     #[error("find what you filed as `{}`", shown::text(.0))]
     Unknown(String),
     /// The beginning of an id that fits several.
-    #[error("tell which one you mean: {}", .0.join(", "))]
-    Several(Vec<String>),
+    #[error("tell which one you mean: {}", .0.iter().map(|sent| sent.id.as_str()).collect::<Vec<_>>().join(", "))]
+    Several(Vec<Sent>),
     /// The message is no longer where it was filed.
     #[error("find {0} in the inbox that it was filed in")]
     Gone(String),
@@ -141,6 +141,19 @@ pub struct Sent {
     pub to: String,
     /// The inbox that it lies in.
     pub inbox: PathBuf,
+    /// When, as written.
+    pub at: String,
+}
+
+impl Sent {
+    /// What it is about, where its message can still be read: its first target.
+    #[must_use]
+    pub fn about(&self) -> Option<String> {
+        let mailbox = Mailbox::at(&self.inbox)?;
+        let path = mailbox.find(letter::key(&self.id)?).ok()??;
+        let (data, _) = disk::read_start(&path, MAX_LETTER).ok()?;
+        inbox::parsed(&self.id, &data).list("targets").into_iter().next()
+    }
 }
 
 /// What an asker sent under an id or the beginning of one.
@@ -155,7 +168,7 @@ pub fn sent(asker: &Asker, state: &Path, id: &str) -> Result<Sent, HandoverError
     for line in data.split(|byte| *byte == b'\n') {
         let Ok(record) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
         let text = |key: &str| record.get(key).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
-        let sent = Sent { id: text("id"), to: text("to"), inbox: PathBuf::from(text("inbox")) };
+        let sent = Sent { id: text("id"), to: text("to"), inbox: PathBuf::from(text("inbox")), at: text("at") };
         let fits = !id.is_empty() && (sent.id.starts_with(id) || letter::key(&sent.id).is_some_and(|key| key.starts_with(id)));
         if fits && !found.iter().any(|other| other.id == sent.id) {
             found.push(sent);
@@ -164,7 +177,7 @@ pub fn sent(asker: &Asker, state: &Path, id: &str) -> Result<Sent, HandoverError
     match found.len() {
         0 => Err(unknown()),
         1 => found.pop().ok_or_else(unknown),
-        _ => Err(HandoverError::Several(found.into_iter().map(|sent| sent.id).collect())),
+        _ => Err(HandoverError::Several(found)),
     }
 }
 

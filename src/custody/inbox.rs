@@ -284,7 +284,7 @@ pub fn prune(mailbox: &Mailbox, before: Timestamp, now: Timestamp) -> Result<usi
 #[must_use]
 pub fn parsed(name: &str, data: &[u8]) -> Message {
     let header = header::parse(data);
-    let key = name.split('.').filter(|part| letter::is_key(part)).next_back().unwrap_or(name).to_owned();
+    let key = name.split('.').rfind(|part| letter::is_key(part)).unwrap_or(name).to_owned();
     let id = header.text("id").filter(|id| letter::key(id) == Some(&key)).unwrap_or(&key).to_owned();
     Message { id, key, path: PathBuf::new(), new: false, header, data: data.to_owned(), standing: Standing::default() }
 }

@@ -1,13 +1,20 @@
 //! `loci handover`: what only the sender knows, put to a message that was filed for it.
 
+use std::path::Path;
+
 use clap::Args as ClapArgs;
 use serde_json::json;
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
+use crate::cli::near::{self, word};
+use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::answer::{self, HandoverError};
-use crate::sys::time;
+use crate::custody::asker::Asker;
+use crate::custody::maildir::Mailbox;
+use crate::custody::{find, inbox};
+use crate::sys::{disk, shown, time};
 
 /// Tell an owner what you read and what you want, for a write that was refused
 #[derive(Debug, ClapArgs)]
@@ -30,7 +37,7 @@ pub struct Args {
 /// Where nothing was filed under that id by whoever asks.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let asker = super::delegate::sender(context)?;
-    let sent = answer::sent(&asker, &context.state, &args.id).map_err(from_handover)?;
+    let sent = answer::sent(&asker, &context.state, &args.id).map_err(|error| help(context, &asker, error))?;
     if args.text.trim().is_empty() {
         return Err(Failure::new("usage", "failed to hand over: the text is empty"));
     }
@@ -43,6 +50,66 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         || json!({ "schema": 1, "id": sent.id, "to": sent.to, "done": !args.dry_run }),
     )?;
     Ok(Answer::Yes)
+}
+
+/// What helps to name the right one: what there is to choose from, or whose it is.
+fn help(context: &Context, asker: &Asker, error: HandoverError) -> Failure {
+    match error {
+        HandoverError::Several(several) => {
+            let rows = several.iter().map(|sent| {
+                let about = sent.about().map(|path| context.shown(Path::new(&path))).unwrap_or_default();
+                vec![sent.id.clone(), format!("for {}", shown::text(&sent.to)), age(&sent.at), about]
+            });
+            if !context.flags.json {
+                context.say(table(&rows.collect::<Vec<_>>()).trim_end());
+            }
+            let newest = several.iter().max_by(|a, b| a.id.cmp(&b.id)).map(|sent| sent.id.clone()).unwrap_or_default();
+            from_handover(HandoverError::Several(several)).hint(format!("loci handover {newest} TEXT"))
+        }
+        HandoverError::Unknown(id) => {
+            let filed = filed_by(context, &id);
+            let failure = from_handover(HandoverError::Unknown(id.clone()));
+            match filed {
+                Some((from, body)) if from != asker.name() => {
+                    let what = format!("failed to hand over {}: {from} filed it, so it is {from}'s to say what it read", shown::text(&id));
+                    let failure = Failure::new("message", what);
+                    match body {
+                        Some(body) => failure.hint(format!("cd {} && loci handover {} TEXT", word(Path::new(&body)), word(Path::new(&id)))),
+                        None => failure,
+                    }
+                }
+                _ => failure,
+            }
+        }
+        other => from_handover(other),
+    }
+}
+
+/// Who filed a message that lies in an inbox around here, and in which body.
+fn filed_by(context: &Context, id: &str) -> Option<(String, Option<String>)> {
+    let top = near::top(context, &context.cwd);
+    let home = disk::canonical(&context.home).ok()?;
+    // The whole home is not looked through for one message.
+    let places = if home.starts_with(&top) { Vec::new() } else { find::places_below(&top) };
+    let boxes = places.iter().map(|place| Mailbox::of(place)).chain(std::iter::once(Mailbox::of_human(&context.home)));
+    boxes.filter(Mailbox::exists).find_map(|mailbox| {
+        let messages = inbox::read(&mailbox).ok()?.messages;
+        let message = inbox::named(&messages, id).ok()?;
+        Some((shown::text(message.text("from")?).to_string(), message.text("from_body").map(str::to_owned)))
+    })
+}
+
+/// How long ago, in the largest unit that fits.
+fn age(at: &str) -> String {
+    let Ok(at) = at.parse::<time::Timestamp>() else { return String::new() };
+    let seconds = time::now().as_second().saturating_sub(at.as_second()).max(0);
+    let (count, unit) = match seconds {
+        0..60 => (seconds, "s"),
+        60..3_600 => (seconds / 60, "min"),
+        3_600..86_400 => (seconds / 3_600, "h"),
+        _ => (seconds / 86_400, "days"),
+    };
+    format!("{count} {unit} ago")
 }
 
 fn from_handover(error: HandoverError) -> Failure {

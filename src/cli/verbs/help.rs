@@ -1,9 +1,7 @@
 //! `loci help`: what the program can do.
 
-use clap::CommandFactory as _;
 use serde_json::json;
 
-use crate::cli::args::Args as Root;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome, help};
@@ -35,7 +33,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 fn one(path: &[String]) -> Result<String, Failure> {
-    let mut root = Root::command();
+    let mut root = help::command();
     root.build();
     let mut found = &mut root;
     for word in path {

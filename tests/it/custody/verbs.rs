@@ -253,6 +253,21 @@ fn mail_is_read_taken_and_answered() {
 }
 
 #[test]
+fn a_handover_says_which_and_whose() {
+    let world = fixture();
+    let (one, two) = (filed(&world, "one"), filed(&world, "two"));
+    let several = world.loci("home/repo", ["handover", "2026", "x"]).exits(2);
+    for piece in [one.as_str(), &two, "for bob", "owned/a.txt", " ago", "hint: loci handover 2026"] {
+        assert!(several.stderr.contains(piece), "`{piece}`: {}", several.stderr);
+    }
+    // Whoever is not the sender is told who is.
+    let others = world.loci("home/repo/owned", ["handover", &one, "x"]).exits(2);
+    let hint = format!("hint: cd {} && loci handover {one} TEXT", world.path("home/repo").display());
+    assert!(others.stderr.contains("alice filed it") && others.stderr.contains(&hint), "{}", others.stderr);
+    assert!(world.loci("home/repo/owned", ["handover", "1999", "x"]).exits(2).stderr.contains("failed to find what you filed"));
+}
+
+#[test]
 fn a_no_is_an_answer_too() {
     let world = fixture();
     let id = filed(&world, "x");
