@@ -7,6 +7,7 @@ pub mod act;
 pub mod answer;
 pub mod asker;
 pub mod capture;
+pub mod deeds;
 pub mod delegation;
 pub mod diff;
 pub mod fence;
@@ -21,11 +22,14 @@ pub mod own;
 pub mod patch;
 pub mod person;
 pub mod ruling;
+pub mod shell;
 pub mod wall;
 pub mod worktree;
+pub mod world;
 
 pub use act::{Act, ActKind};
 pub use asker::Asker;
+pub use deeds::Deeds;
 pub use ruling::{ActRuling, Owner, Ruling, Surroundings, Verdict, Who, Why};
 
 /// Rules on acts: the one function behind the gate and `loci check`.

@@ -85,6 +85,8 @@ pub enum Why {
     Plumbing,
     /// A copy of somebody else's, in a separate worktree on a branch of its own.
     Worktree,
+    /// A fast-forward to the tracked upstream brings it: others' work arriving.
+    Arriving,
     /// Somebody else owns it.
     Owned,
     /// Somebody owns it, and the owner file is broken in this way.
@@ -111,6 +113,7 @@ impl Why {
             Self::Commons(_) => "commons",
             Self::Plumbing => "plumbing",
             Self::Worktree => "worktree",
+            Self::Arriving => "arriving",
             Self::Owned => "owned",
             Self::Broken(_) => "broken-owner-file",
             Self::Wall(_) => "wall",
@@ -138,6 +141,11 @@ pub struct ActRuling {
     pub line: Option<usize>,
     /// Why.
     pub why: Why,
+    /// The program or operator of a command that does it, or why it can't be known; empty for the act
+    /// of a tool.
+    pub by: String,
+    /// What to do instead, where there is something.
+    pub way_out: Option<String>,
 }
 
 impl ActRuling {
