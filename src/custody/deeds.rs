@@ -7,9 +7,10 @@ use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::ruling::{ActRuling, Ruling, Surroundings, Verdict, Who, Why};
 use super::shell::{self, Found, Ground, Input, World};
+use super::wall::Walled;
 use super::{judge, rule, worktree};
-use crate::sys::shown;
-use crate::tree::real;
+use crate::sys::{disk, shown};
+use crate::tree::{climb, real};
 
 /// How many reasons for "can't know" are kept for one command.
 const MAX_UNKNOWN: usize = 8;
@@ -102,7 +103,7 @@ impl Deeds {
 
 /// A directory as a pathspec from the top of its work tree names it, where that is known.
 fn below_root(dir: &Path) -> &Path {
-    let top = crate::tree::climb::nearest(dir, |dir| !matches!(crate::sys::disk::look(&dir.join(".git")), Ok(None)));
+    let top = climb::nearest(dir, |dir| !matches!(disk::look(&dir.join(".git")), Ok(None)));
     top.and_then(|top| dir.strip_prefix(top).ok()).filter(|rest| !rest.as_os_str().is_empty()).unwrap_or(dir)
 }
 
@@ -122,6 +123,26 @@ fn excuse(act: &mut ActRuling, ground: &Ground) {
             act.verdict = Verdict::Allow;
             act.why = Why::Worktree;
         }
-        Ground::Plain | Ground::Git { .. } | Ground::Arriving | Ground::OwnWorktree { .. } => {}
+        Ground::Copied { from } if act.verdict == Verdict::Refuse && comes_along(act, from) => {
+            act.verdict = Verdict::Allow;
+            act.why = Why::Copy;
+        }
+        Ground::Copied { .. } | Ground::Plain | Ground::Git { .. } | Ground::Arriving | Ground::OwnWorktree { .. } => {}
     }
+}
+
+/// Whether a copy of a whole place takes its machinery along, unchanged, into a directory that is not
+/// there yet: that claims nothing which anybody had, and lets nobody be another.
+fn comes_along(act: &ActRuling, from: &Path) -> bool {
+    let named = matches!(
+        act.why,
+        Why::Wall(Walled::OwnerFile | Walled::Identity | Walled::Hooks | Walled::Clock | Walled::Memory | Walled::Harness(_))
+    );
+    let path = act.path();
+    let absent = |dir: &&Path| matches!(disk::look(dir), Ok(None));
+    // The topmost directory that the copy makes; the machinery has to stand below it.
+    let Some(new) = climb::up(path).take_while(absent).last() else { return false };
+    let Ok(below) = path.strip_prefix(new) else { return false };
+    let tail: PathBuf = below.iter().skip_while(|name| !name.as_encoded_bytes().starts_with(b".")).collect();
+    named && !tail.as_os_str().is_empty() && from.ends_with(&tail)
 }

@@ -87,6 +87,8 @@ pub enum Why {
     Worktree,
     /// A fast-forward to the tracked upstream brings it: others' work arriving.
     Arriving,
+    /// The machinery of a place that is copied whole into a directory that was not there.
+    Copy,
     /// Somebody else owns it.
     Owned,
     /// Somebody owns it, and the owner file is broken in this way.
@@ -114,6 +116,7 @@ impl Why {
             Self::Plumbing => "plumbing",
             Self::Worktree => "worktree",
             Self::Arriving => "arriving",
+            Self::Copy => "copy",
             Self::Owned => "owned",
             Self::Broken(_) => "broken-owner-file",
             Self::Wall(_) => "wall",

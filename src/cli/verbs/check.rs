@@ -101,6 +101,7 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
         Why::Plumbing => format!("git's own files are nobody's{by}"),
         Why::Worktree => format!("a copy of {owner}'s in a separate worktree{file}"),
         Why::Arriving => format!("{owner}'s, and others' work arriving from upstream{file}"),
+        Why::Copy => format!("comes along unchanged into a new directory{by}"),
         Why::Owned => format!("{owner}'s{file}"),
         Why::Broken(why) => format!("somebody's, and the owner file can't be used: {}{file}", shown::text(why)),
         Why::Wall(what) => format!("only a person changes it: {}{file}", what.what()),

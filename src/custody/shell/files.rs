@@ -4,7 +4,7 @@ use super::super::act::ActKind;
 use super::call::{Call, remote};
 use super::engine::{Engine, Shell, UNK, fd_path};
 use super::picture::{self, Left, join, split};
-use super::{Kind, pattern};
+use super::{Ground, Kind, pattern};
 
 /// Most entries of a tree that is copied.
 const MAX_TREE: usize = 3000;
@@ -126,6 +126,15 @@ impl Engine<'_> {
         }
     }
 
+    /// Notes that a file becomes a copy of another.
+    fn copied(&mut self, sh: &Shell, from: &str, to: &str, follow: bool) {
+        // what the command itself has made is no copy of what anybody else made
+        let ground = if self.fs.untouched(from) { Ground::Copied { from: from.into() } } else { Ground::Plain };
+        let old = std::mem::replace(&mut self.ground, ground);
+        self.act(sh, ActKind::Write, to, follow, false);
+        self.ground = old;
+    }
+
     fn copy_tree(&mut self, sh: &mut Shell, from: &str, dst: &str, budget: &mut usize, depth: u32) {
         let to = self.full(sh, dst);
         if !to.contains(UNK) && !self.fs.is_dir(&to) {
@@ -149,7 +158,7 @@ impl Engine<'_> {
                     self.fs.carry(&s, &to, true);
                 }
                 _ => {
-                    self.act(sh, ActKind::Write, &d, true, false);
+                    self.copied(sh, &s, &d, true);
                     let to = self.full(sh, &d);
                     self.fs.carry(&s, &to, true);
                 }
@@ -817,7 +826,7 @@ impl Engine<'_> {
                 self.rsync_tree(sh, &join(from, name), to, &r, kept, copied, budget, depth + 1);
             } else {
                 copied.push(r.clone());
-                self.act(sh, ActKind::Write, &join(to, &r), false, false);
+                self.copied(sh, &join(from, name), &join(to, &r), false);
             }
         }
     }

@@ -136,6 +136,11 @@ pub enum Ground {
         /// What to do instead, where there is something.
         way_out: Option<String>,
     },
+    /// The file becomes a copy of this one, as it is.
+    Copied {
+        /// The other one.
+        from: PathBuf,
+    },
     /// A fast-forward to the tracked upstream brings this file, and loses no uncommitted change to it: others' work arriving.
     Arriving,
     /// git would change this file in a linked worktree that is on a branch of its own.

@@ -356,6 +356,15 @@ impl<'a> Picture<'a> {
         self.leave(to, true, what);
     }
 
+    /// Whether a file stands on the real disk, and the command has not changed it.
+    pub(crate) fn untouched(&self, path: &str) -> bool {
+        let at = self.at(path, true);
+        at.kind == Some(Kind::File)
+            && !at.ours
+            && !self.left.contains_key(&at.path)
+            && self.origin(&at.path).is_ok_and(|real| real == at.path)
+    }
+
     /// Notes that two paths are one file.
     pub(crate) fn tie(&mut self, a: &str, b: &str) {
         let (a, b) = (self.at(a, false).path, self.at(b, false).path);
