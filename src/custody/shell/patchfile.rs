@@ -1,6 +1,7 @@
 //! Patches: the files that one names, and `patch` itself.
 
 use super::super::act::ActKind;
+use super::super::patch::{SectionKind, sections};
 use super::call::Call;
 use super::engine::{Engine, Shell, UNK};
 use super::picture::join;
@@ -162,6 +163,28 @@ pub(crate) fn strip(n: &str, level: usize) -> Option<String> {
 }
 
 impl Engine<'_> {
+    /// The patch tool of a harness, typed into a shell: the patch is its argument or its input.
+    pub(crate) fn apply_patch(&mut self, sh: &mut Shell, c: &Call) {
+        let text = match c.args.first() {
+            Some(text) => text.clone(),
+            None => self.take(sh, 0),
+        };
+        if text.contains(UNK) {
+            self.unknown("a patch can't be read", "apply_patch");
+        }
+        for section in sections(&text).into_iter().take(4_000) {
+            if section.to.is_some() {
+                self.act(sh, ActKind::Rename, &section.path, false, true);
+            }
+            let kind = match section.kind {
+                SectionKind::Add => ActKind::Create,
+                SectionKind::Update => ActKind::Write,
+                SectionKind::Delete => ActKind::Remove,
+            };
+            self.act(sh, kind, section.to.as_ref().unwrap_or(&section.path), kind != ActKind::Remove, false);
+        }
+    }
+
     pub(crate) fn patch(&mut self, sh: &mut Shell, c: &Call) {
         if c.has(&["--dry-run", "-C"]) {
             return;

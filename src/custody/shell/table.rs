@@ -89,6 +89,7 @@ const ROWS: &[(&str, &str)] = &[
     ("node nodejs bun deno tsx ts-node", "*node"),
     ("php", "*php"),
     ("lua luajit Rscript osascript", "?"),
+    ("apply_patch applypatch", "*apply_patch"),
     (
         "patch",
         "*patch -p: --strip: -i: --input: -o: --output: -d: --directory: -D: --ifdef: -B: --prefix: -Y: --basename-prefix: -z: --suffix: -r: --reject-file: -F: --fuzz: \
