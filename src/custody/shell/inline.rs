@@ -1,5 +1,7 @@
 //! Programs for interpreters: where their text comes from, and which of their calls write.
 
+#![expect(clippy::nonminimal_bool, reason = "the conditions stand in the order of the language that they describe")]
+
 use super::engine::{Engine, Shell, UNK};
 use super::picture::{self, join};
 use super::scan::{Args, Host, Lang, Tok, Val, Walk, lex};

@@ -1,5 +1,7 @@
 //! `make` and `npm run`: what their files say to run, where that is plain.
 
+#![expect(clippy::nonminimal_bool, reason = "the conditions stand in the order of the language that they describe")]
+
 use super::engine::{Engine, Shell, UNK};
 use super::picture::join;
 use std::collections::{HashMap, HashSet};

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 /// Longest script that is read, in bytes.
 pub(crate) const MAX_SCRIPT: usize = 256 * 1024;
-/// Deepest nesting that is handed to the parser, which recurses.
-const MAX_NESTING: usize = 40;
+/// Deepest nesting that is handed to the parser, which recurses, and which reads what is nested in quotes
+/// once more at each level.
+const MAX_NESTING: usize = 24;
 
 /// Parses a script.
 ///

@@ -37,11 +37,14 @@ pub(crate) struct At {
     pub(crate) ours: bool,
 }
 
+/// The names in a directory; `None` where it can't be read.
+type Names = Option<Rc<Vec<(String, Kind)>>>;
+
 /// Answers of the real disk, kept for one command over all its ways.
 #[derive(Default)]
 pub(crate) struct Memory {
     meta: RefCell<HashMap<String, Option<Meta>>>,
-    lists: RefCell<HashMap<String, Option<Rc<Vec<(String, Kind)>>>>>,
+    lists: RefCell<HashMap<String, Names>>,
     files: RefCell<HashMap<String, Option<Rc<[u8]>>>>,
 }
 

@@ -1,6 +1,13 @@
 //! A tolerant look at a program in another language: literals, simple variables, and calls with their arguments. It does not
 //! know the grammars; it finds expressions wherever they stand, and says "not known" for all it does not understand.
 
+#![expect(
+    clippy::nonminimal_bool,
+    clippy::collapsible_match,
+    clippy::while_let_loop,
+    reason = "the conditions stand in the order of the language that they describe"
+)]
+
 use super::engine::UNK;
 use std::collections::{HashMap, HashSet};
 

@@ -126,7 +126,7 @@ fn the_gate_reads_commands_and_hands_them_over_masked() {
     let folder = world.path("repo/owned/.loci/memory/inbox/new");
     let mail: Vec<String> = fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect();
     assert_eq!(mail.len(), 1);
-    assert!(mail[0].contains("change: command") && mail[0].contains("owned/new.txt") && !mail[0].contains(secret), "{}", mail[0]);
+    assert!(mail[0].contains("change: \"command\"") && mail[0].contains("owned/new.txt") && !mail[0].contains(secret), "{}", mail[0]);
     for input in [
         json!({ "command": ["bash", "-lc", "rm owned/a.txt"] }),
         json!({ "command": ["rm", "owned/a.txt"] }),
