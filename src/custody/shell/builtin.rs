@@ -486,8 +486,8 @@ impl Engine<'_> {
         let local = verb == "local" || matches!(verb, "declare" | "typeset") && !sh.locals.is_empty();
         for a in args {
             if (a.starts_with('-') || a.starts_with('+')) && a.len() > 1 && !a.contains('=') {
-                if a.starts_with('-') {
-                    flags.push_str(&a[1..]);
+                if let Some(set) = a.strip_prefix('-') {
+                    flags.push_str(set);
                 }
                 continue;
             }

@@ -55,7 +55,9 @@ static TREE: LazyLock<Sandbox> = LazyLock::new(fixture);
 pub(crate) fn fixture() -> Sandbox {
     let world = Sandbox::new();
     let repo = world.path("home/repo");
-    let put = |path: &str, text: &str| drop(world.file(Path::new("home/repo").join(path), text));
+    let put = |path: &str, text: &str| {
+        world.file(Path::new("home/repo").join(path), text);
+    };
     for (path, text) in [
         ("owned/.loci/owner.md", "---\nowner: bob\n---\n"),
         ("owned/.loci/agent.md", "---\nid: bob\n---\n"),
@@ -243,6 +245,7 @@ impl Score {
 }
 
 /// Reads all cases of a file; what came out wrong, and whether the bar is met.
+#[expect(clippy::print_stderr, reason = "the score is what people read the test for")]
 fn score(world: &Sandbox, name: &str, cases: &[Value]) -> (Vec<(String, String)>, bool) {
     let (mut recall, mut clean, mut decidable, mut opaque) = (Score::default(), Score::default(), Score::default(), Score::default());
     let mut wrong = Vec::new();

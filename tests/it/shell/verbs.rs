@@ -92,9 +92,9 @@ fn many_commands_are_answered_in_order() {
         (json!(9), "error"),
     ];
     assert_eq!(short, wanted.map(|(id, verdict)| (id, json!(verdict))));
-    let (run, _) = stdin(&world, &[], &lines.lines().next().unwrap().to_owned());
+    let (run, _) = stdin(&world, &[], lines.lines().next().unwrap());
     run.exits(1);
-    let (run, _) = stdin(&world, &["--as", "bob"], &lines.lines().next().unwrap().to_owned());
+    let (run, _) = stdin(&world, &["--as", "bob"], lines.lines().next().unwrap());
     run.exits(0);
 }
 
