@@ -110,7 +110,7 @@ const MAX_NOTES: usize = 4;
 #[must_use]
 pub fn judge(facts: &Facts, asker: &Asker) -> Ruling {
     let acts: Vec<ActRuling> = facts.acts.iter().map(|act| one(act, asker, &facts.permits)).collect();
-    let verdict = acts.iter().map(|act| act.verdict).max().unwrap_or(Verdict::Allow);
+    let verdict = strictest(&acts);
     let said = acts.iter().filter_map(|act| match &act.why {
         Why::Unresolved(why) => Some(format!("whose {} is was not checked: {why}", shown::path(&act.act.path))),
         Why::Permitted { id, until } => Some(format!("{} is written by permit {id}, until {until}", shown::path(act.path()))),
@@ -118,6 +118,12 @@ pub fn judge(facts: &Facts, asker: &Asker) -> Ruling {
     });
     let notes = facts.permits.note.iter().cloned().chain(said).take(MAX_NOTES).collect();
     Ruling { verdict, acts, notes }
+}
+
+/// The verdict on several acts; allow where there are none.
+#[must_use]
+pub fn strictest(acts: &[ActRuling]) -> Verdict {
+    acts.iter().map(|act| act.verdict).max().unwrap_or(Verdict::Allow)
 }
 
 /// A verdict and what decided it.
@@ -144,7 +150,7 @@ fn one(facts: &ActFacts, asker: &Asker, permits: &Permits) -> ActRuling {
         (_, Some(Ok(real))) => (Some(real.clone()), ruled(facts, real, asker, permits)),
     };
     let Said { verdict, why, owner, decided_by, line } = said;
-    ActRuling { act: facts.act.clone(), real, owner, verdict, decided_by, line, why }
+    ActRuling { act: facts.act.clone(), real, owner, verdict, decided_by, line, why, by: String::new(), way_out: None }
 }
 
 fn ruled(facts: &ActFacts, real: &Path, asker: &Asker, permits: &Permits) -> Said {

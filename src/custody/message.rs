@@ -26,6 +26,9 @@ pub fn message(ruling: &Ruling, deliveries: &[Delivery]) -> String {
         let act = ruling.refused().find(|act| act.owner.as_ref().is_some_and(|owner| owner.who == delivery.owner.who));
         paragraphs.push(about(delivery, act));
     }
+    if let Some(way_out) = ruling.refused().find_map(|act| act.way_out.as_deref()) {
+        paragraphs.push(format!("Way out: {}.", cut(way_out, 160)));
+    }
     if let Some(left) = deliveries.len().checked_sub(MAX_OWNERS).filter(|left| *left > 0) {
         paragraphs.push(format!("{left} more owners were refused and told in the same way."));
     }

@@ -9,6 +9,7 @@ pub mod apply;
 pub mod asker;
 pub mod capture;
 pub mod changes;
+pub mod deeds;
 pub mod delegation;
 pub mod diff;
 pub mod extract;
@@ -29,13 +30,16 @@ pub mod person;
 pub mod range;
 pub mod requests;
 pub mod ruling;
+pub mod shell;
 pub mod slip;
 pub mod trail;
 pub mod wall;
 pub mod worktree;
+pub mod world;
 
 pub use act::{Act, ActKind};
 pub use asker::Asker;
+pub use deeds::Deeds;
 pub use ruling::{ActRuling, Owner, Ruling, Surroundings, Verdict, Who, Why};
 
 use crate::sys::time::{self, Timestamp};

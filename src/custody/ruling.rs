@@ -103,6 +103,10 @@ pub enum Why {
         /// Until when, in whole seconds.
         until: String,
     },
+    /// A fast-forward to the tracked upstream brings it: others' work arriving.
+    Arriving,
+    /// The machinery of a place that is copied whole into a directory that was not there.
+    Copy,
     /// Somebody else owns it.
     Owned,
     /// The asker has the owner's name, and not the body that the owner file pins.
@@ -132,6 +136,8 @@ impl Why {
             Self::Plumbing => "plumbing",
             Self::Worktree => "worktree",
             Self::Permitted { .. } => "permitted",
+            Self::Arriving => "arriving",
+            Self::Copy => "copy",
             Self::Owned | Self::Pinned(_) => "owned",
             Self::Broken(_) => "broken-owner-file",
             Self::Wall(_) => "wall",
@@ -159,6 +165,11 @@ pub struct ActRuling {
     pub line: Option<usize>,
     /// Why.
     pub why: Why,
+    /// The program or operator of a command that does it, or why it can't be known; empty for the act
+    /// of a tool.
+    pub by: String,
+    /// What to do instead, where there is something.
+    pub way_out: Option<String>,
 }
 
 impl ActRuling {

@@ -114,7 +114,8 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
     };
     let home = env.user_home();
     let cwd = event.cwd.clone().unwrap_or_default();
-    let Intent { acts, change, class } = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
+    let intent = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
+    let Intent { acts, class, .. } = &intent;
     if acts.iter().any(|act| act.path.is_relative()) {
         return not_checked("the payload names no working directory, and the call a path that is relative to it");
     }
@@ -124,7 +125,8 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
     let surroundings = surroundings(env, settings.wall);
     let mut notes = Vec::new();
     let asker = asker(env, event, &surroundings, &mut notes);
-    let ruling = custody::rule(&acts, &asker, &surroundings);
+    // Commands are read in the environment that the harness hands down; nothing else needs all of it.
+    let ruling = intent.deeds(|| Env::of_process().texts(), home.as_deref()).rule(&asker, &surroundings);
     if ruling.verdict == custody::Verdict::Refuse {
         let sub_agent = event.sub_agent();
         let attempt = Attempt {
@@ -133,12 +135,13 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
             session: event.session.as_deref(),
             sub_agent: sub_agent.as_deref(),
             tool: &event.tool,
-            change,
+            change: intent.change,
             ruling: &ruling,
             reads: event.session.as_deref().map(|session| trail::reads(&surroundings.state, session)).unwrap_or_default(),
             at: time::now(),
         };
         let deliveries = delegation::deliver(&attempt, &surroundings);
+        let acts: Vec<Act> = ruling.acts.iter().map(|act| act.act.clone()).collect();
         remember(&attempt, event, &acts, &deliveries, &surroundings);
         let message = message::message(&ruling, &deliveries);
         return Verdict::Refuse(if notes.is_empty() { message } else { format!("{message}\nAlso: {}.", notes.join("; ")) });

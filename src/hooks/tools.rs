@@ -1,6 +1,7 @@
 //! The table of tools, the same for every harness: a tool call becomes acts and a captured change.
 //!
-//! Pure: names and arguments in, acts out; what a path really is finds whoever rules on the acts.
+//! [`read_call`] is pure: names and arguments in, acts out; what a path really is finds whoever rules on
+//! the acts. What commands do is read by [`shell_acts`], which follows them on the disk as it is.
 //! Names are compared without case and separators, so that `Write`, `write_file` and
 //! `mcp__files__write_file` are one row. A tool nobody knows is looked at when its name says that
 //! it writes.
@@ -9,6 +10,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -16,8 +18,11 @@ use serde_json::Value;
 use table::{Does, FILE_KEYS, MORE_KEYS, TABLE, is_shell, name_words, plain_key, plain_name};
 
 use crate::custody::act::{Act, ActKind};
+use crate::custody::deeds::Deeds;
 use crate::custody::delegation::Change;
 use crate::custody::patch::{self, SectionKind};
+use crate::custody::shell::{Found, Ground, Input, Words};
+use crate::custody::world::Machine;
 
 /// Words in a tool's name that say that it writes, where the settings name none.
 pub const WRITE_WORDS: &[&str] = &crate::tree::settings::WRITE_TOOLS;
@@ -50,6 +55,18 @@ pub enum Class {
     Shell(ShellCall),
     /// Not in the table, and nothing in its name or arguments says that it writes files.
     Unknown,
+}
+
+impl Intent {
+    /// What the call would do: the acts that its arguments name, or those that are read out of its
+    /// commands. `env` is asked for only where there are commands.
+    #[must_use]
+    pub fn deeds(&self, env: impl FnOnce() -> BTreeMap<String, String>, home: Option<&Path>) -> Deeds {
+        match &self.class {
+            Class::Shell(call) => shell_acts(call, &env(), home),
+            _ => self.acts.clone().into(),
+        }
+    }
 }
 
 impl Class {
@@ -92,23 +109,36 @@ impl ShellCall {
     }
 }
 
-/// What is read out of commands: the acts, and whether they are all.
-///
-/// The one place where a reader of shell text is asked.
+/// What is read out of commands, on the disk as it is now. `env` is the environment that they would run
+/// in, `home` what `~` stands for.
 #[must_use]
-pub fn shell_acts(call: &ShellCall) -> Vec<Act> {
-    let mut acts = Vec::new();
+pub fn shell_acts(call: &ShellCall, env: &BTreeMap<String, String>, home: Option<&Path>) -> Deeds {
+    let mut deeds = Deeds::default();
     for command in &call.commands {
-        // A harness that meets its own patch tool at the start of a command applies it by itself.
+        let python: Vec<String>;
+        let words = match command {
+            Command::Text(text) => Words::Script(text),
+            Command::Argv(words) => Words::Argv(words),
+            Command::Program(text) => {
+                python = ["python3", "-c", text].map(str::to_owned).to_vec();
+                Words::Argv(&python)
+            }
+        };
+        // A harness that meets its own patch tool at the start of a command applies it by itself,
+        // whether a shell could read it or not.
         if let Command::Text(text) = command
             && text.trim_start().starts_with("apply_patch")
         {
-            acts.extend(patch_acts(text, &call.cwd, None));
+            let acts = patch_acts(text, &call.cwd, home);
+            deeds.found.extend(acts.into_iter().map(|act| Found { act, ground: Ground::Plain, by: "apply_patch".to_owned() }));
         }
+        deeds.read(&Input { command: words, cwd: &call.cwd, env, home }, &Machine::new());
     }
-    // Whatever else it does can't be known.
-    acts.push(act(ActKind::Run, call.cwd.clone()));
-    acts
+    if call.commands.is_empty() {
+        // It runs something, and does not say what.
+        deeds.found.extend(Deeds::from(vec![act(ActKind::Run, call.cwd.clone())]).found);
+    }
+    deeds
 }
 
 /// Reads a call. `cwd` is the directory that the payload names, `home` what `~` stands for, `words`
@@ -265,7 +295,9 @@ impl Call<'_> {
             }
         }
         let call = ShellCall { commands, cwd };
-        Intent { acts: shell_acts(&call), change: Change::Command(call.text()), class: Class::Shell(call) }
+        // What they do is read by [`shell_acts`]; until then it can't be known.
+        let acts = vec![act(ActKind::Run, call.cwd.clone())];
+        Intent { acts, change: Change::Command(call.text()), class: Class::Shell(call) }
     }
 
     fn unknown<S: AsRef<str>>(&self, name: &str, words: &[S]) -> Intent {

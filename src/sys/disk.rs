@@ -294,8 +294,22 @@ pub fn list_unsorted(path: &Path) -> Outcome<Vec<Entry>> {
     tell("list", path, entries(path))
 }
 
+/// The entries of a directory in the order of the disk; `None` where it has more than `max`.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_at_most(path: &Path, max: usize) -> Outcome<Option<Vec<Entry>>> {
+    let entries = tell("list", path, some_entries(path, max.saturating_add(1)))?;
+    Ok(Some(entries).filter(|entries| entries.len() <= max))
+}
+
 fn entries(path: &Path) -> io::Result<Vec<Entry>> {
+    some_entries(path, usize::MAX)
+}
+
+fn some_entries(path: &Path, max: usize) -> io::Result<Vec<Entry>> {
     fs::read_dir(path)?
+        .take(max)
         .map(|entry| {
             let entry = entry?;
             Ok(Entry { kind: entry.file_type()?.into(), name: entry.file_name() })

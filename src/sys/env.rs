@@ -75,6 +75,12 @@ impl Env {
         self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
+    /// The variables that are text.
+    #[must_use]
+    pub fn texts(&self) -> BTreeMap<String, String> {
+        self.vars.iter().filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))).collect()
+    }
+
     /// The home that loci uses: `LOCI_HOME`, else `HOME`; only absolute ones count.
     #[must_use]
     pub fn home(&self) -> Option<PathBuf> {

@@ -1,6 +1,7 @@
 //! The terminal and the standard streams.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Whether standard input and standard error are a terminal: somebody is there to be asked.
@@ -62,6 +63,30 @@ pub fn stdin(max: u64) -> io::Result<(Vec<u8>, bool)> {
         data.truncate(usize::try_from(max).unwrap_or(usize::MAX));
     }
     Ok((data, more))
+}
+
+/// Hands over standard input line by line as it comes, without the line ends; `None` for a line longer
+/// than `max` bytes, which is passed over.
+///
+/// # Errors
+/// Where the stream can't be read.
+pub fn each_line(max: usize, mut take: impl FnMut(Option<Vec<u8>>) -> ControlFlow<()>) -> io::Result<()> {
+    let mut stdin = io::stdin().lock();
+    loop {
+        let mut line = Vec::new();
+        let mut more = stdin.by_ref().take(max as u64 + 1).read_until(b'\n', &mut line)? > 0;
+        if !more {
+            return Ok(());
+        }
+        let whole = line.ends_with(b"\n") || line.len() <= max;
+        while more && !whole {
+            line.clear();
+            more = stdin.by_ref().take(1 << 16).read_until(b'\n', &mut line)? > 0 && !line.ends_with(b"\n");
+        }
+        if take(whole.then(|| line.strip_suffix(b"\n").unwrap_or(&line).to_vec())).is_break() {
+            return Ok(());
+        }
+    }
 }
 
 /// Shows a question on standard error and reads the answer line; `None` at the end of input.

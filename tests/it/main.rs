@@ -11,6 +11,7 @@ mod hostile;
 mod layers;
 mod loadout;
 mod sandbox;
+mod shell;
 mod show;
 mod templates;
 mod trail;

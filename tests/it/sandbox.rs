@@ -149,9 +149,13 @@ impl Run {
             None => command.output().unwrap(),
             Some(data) => {
                 let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-                // A program that does not read all of it is no fault of the test.
-                let _ = child.stdin.take().unwrap().write_all(data);
-                child.wait_with_output().unwrap()
+                let mut pipe = child.stdin.take().unwrap();
+                // Beside the reading, or both would wait for each other. A program that does not read all
+                // of it is no fault of the test.
+                std::thread::scope(|scope| {
+                    scope.spawn(move || drop(pipe.write_all(data)));
+                    child.wait_with_output().unwrap()
+                })
             }
         };
         Self {

@@ -1,5 +1,7 @@
 //! `loci check`: the ruling and its grounds, nothing delivered.
 
+mod shell;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -18,19 +20,25 @@ use crate::custody::{self, ActRuling, Ruling, Verdict, Who, Why};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 
-/// Ask whose paths are, and whether a write there would pass
+/// Ask whose paths are, and whether a write there or a command would pass
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: 0 allowed, 1 refused, 2 could not be asked.\n\nExamples:\n  loci check src/billing/tax.rs\n  loci check --as alice services/*/README.md --json\n  loci check --diff origin/main..HEAD --as alice     # in CI: whose the commits touch"
+    after_help = "Exit code: 0 allowed, or it can't be known; 1 refused; 2 could not be asked.\n\nWith --stdin each line is {\"id\": …, \"command\": \"…\"}, with \"cwd\" and \"env\" where they differ from here; each answer is one line.\n\nExamples:\n  loci check src/billing/tax.rs\n  loci check --diff origin/main..HEAD --as alice     # in CI: whose the commits touch\n  loci check --as alice services/*/README.md --json\n  loci check --as alice --shell 'sed -i s/a/b/ src/billing/*.rs'\n  loci check --as alice --stdin < commands.jsonl"
 )]
 pub struct Args {
     /// The paths
-    #[arg(required_unless_present = "diff", value_name = "PATH")]
+    #[arg(required_unless_present_any = ["shell", "stdin", "diff"], conflicts_with_all = ["shell", "stdin", "diff"], value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Ask about this command instead: it is read, not run
+    #[arg(long, value_name = "COMMAND", conflicts_with = "stdin")]
+    shell: Option<String>,
+    /// Ask about many commands, one JSON object a line
+    #[arg(long)]
+    stdin: bool,
     /// The files that these commits touch, of a renamed one both names; a separate worktree excuses nothing
-    #[arg(long, value_name = "BASE..HEAD", conflicts_with = "paths")]
+    #[arg(long, value_name = "BASE..HEAD", conflicts_with_all = ["paths", "shell", "stdin"])]
     diff: Option<String>,
-    /// The directory that relative paths start from (default: here)
+    /// The directory that relative paths and commands start from (default: here)
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 }
@@ -44,11 +52,17 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if let Some(range) = &args.diff {
         return in_range(context, &cwd, range);
     }
+    if args.stdin {
+        return shell::lines(context, &cwd);
+    }
+    if let Some(command) = &args.shell {
+        return shell::one(context, &cwd, command);
+    }
     let paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();
     let asker = asker(context, &cwd, &paths)?;
     let acts: Vec<Act> = paths.into_iter().map(|path| Act { kind: ActKind::Write, path, follow: true, below: false }).collect();
     let ruling = custody::rule(&acts, &asker, &surroundings(context)?);
-    context.print(|| words(context, &ruling, &asker), || object(&ruling))?;
+    context.print(|| words(context, &ruling, &asker), || object(&ruling, &Value::Null))?;
     Ok(if ruling.verdict == Verdict::Refuse { Answer::No } else { Answer::Yes })
 }
 
@@ -69,7 +83,7 @@ fn in_range(context: &Context, cwd: &Path, range: &str) -> Outcome {
     context.print(
         || if acts.is_empty() { "the range touches no file\n".to_owned() } else { words(context, &ruling, &asker) },
         || {
-            let mut object = object(&ruling);
+            let mut object = object(&ruling, &Value::Null);
             object["range"] = json!({ "base": touched.base, "head": touched.head, "top": touched.top.to_string_lossy() });
             object
         },
@@ -107,15 +121,21 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
     });
     let file = file.unwrap_or_default();
     let owner = act.owner.as_ref().map_or("nobody", |owner| owner.who.name());
+    let by = if act.by.is_empty() { String::new() } else { format!(", by {}", shown::text(&act.by)) };
+    let way_out = act.way_out.as_deref().map(|way_out| format!("; way out: {way_out}")).unwrap_or_default();
+    let file = format!("{file}{by}{way_out}");
     match &act.why {
+        Why::CannotKnow if !act.by.is_empty() => format!("can't be known before it runs: {}", shown::text(&act.by)),
         Why::Reads => "reads are free".to_owned(),
-        Why::Nobodys => "nobody's".to_owned(),
+        Why::Nobodys => format!("nobody's{file}"),
         Why::Home => format!("{}'s own body{file}", asker.name()),
         Why::Yours => format!("{}'s own{file}", asker.name()),
         Why::Commons(glob) => format!("common: {owner} leaves `{}` to everybody{file}", shown::text(glob)),
-        Why::Plumbing => "git's own files are nobody's".to_owned(),
+        Why::Plumbing => format!("git's own files are nobody's{by}"),
         Why::Worktree => format!("a copy of {owner}'s in a separate worktree{file}"),
         Why::Permitted { id, until } => format!("{owner}'s, permitted until {until} by {}{file}", shown::text(id)),
+        Why::Arriving => format!("{owner}'s, and others' work arriving from upstream{file}"),
+        Why::Copy => format!("comes along unchanged into a new directory{by}"),
         Why::Owned => format!("{owner}'s{file}"),
         Why::Pinned(pinned) => {
             let by = act.decided_by.as_deref().map(|file| context.shown(file)).unwrap_or_default();
@@ -142,9 +162,9 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
 }
 
 /// The object of `--json`.
-fn object(ruling: &Ruling) -> Value {
+fn object(ruling: &Ruling, id: &Value) -> Value {
     let acts: Vec<Value> = ruling.acts.iter().map(act_object).collect();
-    json!({ "schema": 1, "id": Value::Null, "verdict": ruling.verdict, "acts": acts })
+    json!({ "schema": 1, "id": id, "verdict": ruling.verdict, "acts": acts, "notes": ruling.notes })
 }
 
 fn act_object(act: &ActRuling) -> Value {
@@ -160,6 +180,8 @@ fn act_object(act: &ActRuling) -> Value {
         "verdict": act.verdict,
         "decided_by": act.decided_by.as_ref().map(|file| file.to_string_lossy()),
         "why": act.why.word(),
+        "by": Some(&act.by).filter(|by| !by.is_empty()),
+        "way_out": act.way_out,
     });
     if let Why::Permitted { id, until } = &act.why {
         object["permit"] = id.as_str().into();

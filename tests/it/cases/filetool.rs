@@ -3,17 +3,15 @@
 //! The tree is the part of the published fixture that such tools can meet: everything but git's own
 //! history, archives and patches.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use loci::custody::asker;
-use loci::custody::{Surroundings, Verdict, rule};
+use loci::custody::{Surroundings, Verdict};
 use loci::hooks::tools::{WRITE_WORDS, read_call};
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
-
-/// Cases that need a reader of shell commands, which is not there yet.
-const WAITING: [&str; 2] = ["file-041", "file-043"];
 
 /// The tree of the cases, below `home/`.
 pub(crate) fn fixture() -> Sandbox {
@@ -72,7 +70,7 @@ fn verdict(world: &Sandbox, case: &Value) -> &'static str {
     let intent = read_call(case["tool"].as_str().unwrap(), &input, &cwd, Some(&home), WRITE_WORDS);
     let (asker, note) = asker::from_launch(&repo);
     assert_eq!((asker.name(), note), ("alice", None));
-    match rule(&intent.acts, &asker, &surroundings(world)).verdict {
+    match intent.deeds(BTreeMap::new, Some(&home)).rule(&asker, &surroundings(world)).verdict {
         Verdict::Refuse => "block",
         Verdict::Allow | Verdict::Unknown => "allow",
     }
@@ -84,18 +82,14 @@ fn filetool_cases() {
     let cases = super::load("filetool");
     assert!(!cases.is_empty());
     let before = world.snapshot("home");
-    let (mut failed, mut waiting) = (Vec::new(), Vec::new());
+    let mut failed = Vec::new();
     for case in &cases {
         let id = case["id"].as_str().unwrap();
         let (wanted, came) = (case["verdict"].as_str().unwrap(), verdict(&world, case));
-        if WAITING.contains(&id) {
-            waiting.push(id.to_owned());
-            assert_ne!(wanted, came, "{id} passes now: take it from the list");
-        } else if wanted != came {
+        if wanted != came {
             failed.push(format!("{id}: wanted {wanted}, came {came}: {}", case["why"]));
         }
     }
-    eprintln!("{} cases, {} wait for a reader of shell commands: {}", cases.len(), waiting.len(), waiting.join(" "));
     assert!(failed.is_empty(), "{} of {} failed\n{}", failed.len(), cases.len(), failed.join("\n"));
     assert_eq!(before, world.snapshot("home"), "asking changed the tree");
 }

@@ -6,6 +6,7 @@
 pub(crate) mod filetool;
 mod loadout;
 mod resolver;
+pub(crate) mod shell;
 pub(crate) mod world;
 
 use std::fs;
@@ -20,6 +21,11 @@ fn folder() -> PathBuf {
 
 /// All cases of the files `PREFIX-*.jsonl`, in the order of names and lines.
 pub(crate) fn load(prefix: &str) -> Vec<Value> {
+    files(prefix).into_iter().flat_map(|(_, cases)| cases).collect()
+}
+
+/// The files `PREFIX-*.jsonl` in the order of their names, each with its cases.
+pub(crate) fn files(prefix: &str) -> Vec<(String, Vec<Value>)> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -29,13 +35,12 @@ pub(crate) fn load(prefix: &str) -> Vec<Value> {
         })
         .collect();
     files.sort();
-    let mut cases = Vec::new();
-    for file in files {
-        for line in fs::read_to_string(&file).unwrap().lines().filter(|line| !line.trim().is_empty()) {
-            cases.push(serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}", file.display())));
-        }
-    }
-    cases
+    let read = |file: &PathBuf| -> Vec<Value> {
+        let text = fs::read_to_string(file).unwrap();
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        lines.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}", file.display()))).collect()
+    };
+    files.iter().map(|file| (file.file_name().unwrap().to_string_lossy().into_owned(), read(file))).collect()
 }
 
 /// The public case files are kept byte for byte: compared with `LOCI_CASES_UPSTREAM` where it is set.

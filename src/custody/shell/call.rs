@@ -1,0 +1,600 @@
+//! Calls of programs: options taken apart by the marks of a row, effects carried out, and the way to those that need more.
+
+use super::super::act::ActKind;
+use super::engine::{Engine, Fd, Shell, UNK, fd_path, is_device};
+use super::picture::{self, Left};
+use super::{Kind, table};
+
+/// A call, taken apart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    /// The program's name, without its directory.
+    pub(crate) name: String,
+    /// Options in order, with their values.
+    pub(crate) opts: Vec<(String, Option<String>)>,
+    /// Operands.
+    pub(crate) args: Vec<String>,
+}
+
+impl Call {
+    /// Whether one of the options is there. Names are given with their dashes.
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
+        self.opts.iter().any(|(o, _)| names.contains(&o.as_str()))
+    }
+
+    /// The last value of one of the options.
+    pub(crate) fn value(&self, names: &[&str]) -> Option<&str> {
+        self.opts.iter().rev().find(|(o, v)| names.contains(&o.as_str()) && v.is_some()).and_then(|(_, v)| v.as_deref())
+    }
+
+    /// All values of the options.
+    pub(crate) fn values(&self, names: &[&str]) -> Vec<&str> {
+        self.opts.iter().filter(|(o, _)| names.contains(&o.as_str())).filter_map(|(_, v)| v.as_deref()).collect()
+    }
+}
+
+enum Takes {
+    No,
+    Yes,
+    Glued,
+}
+
+fn mark_for<'m>(marks: &'m str, opt: &str) -> Option<&'m str> {
+    marks.split_ascii_whitespace().find_map(|m| {
+        let rest = m.strip_prefix(opt)?;
+        rest.starts_with([':', '!', '/', '?', '+']).then_some(rest)
+    })
+}
+
+fn takes(marks: &str, opt: &str) -> Takes {
+    match mark_for(marks, opt) {
+        Some(m) if m.contains("::") => Takes::Glued,
+        Some(m) if m.contains(':') => Takes::Yes,
+        _ => Takes::No,
+    }
+}
+
+/// A long option that is abbreviated, where the marks know only one that begins so.
+fn full_long(marks: &str, opt: &str) -> String {
+    if mark_for(marks, opt).is_some() || opt.len() < 4 {
+        return opt.to_owned();
+    }
+    let mut found: Option<&str> = None;
+    for m in marks.split_ascii_whitespace().filter(|m| m.starts_with(opt)) {
+        let name = m.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let name = name.split([':', '!', '?', '+']).next().unwrap_or(name);
+        if found.is_some() {
+            return opt.to_owned();
+        }
+        found = Some(name);
+    }
+    found.unwrap_or(opt).to_owned()
+}
+
+/// Takes a call apart by the marks of its row.
+pub(crate) fn parse(marks: &str, argv: &[String]) -> Call {
+    let mut c = Call { name: picture::split(argv.first().map_or("", String::as_str)).1.to_owned(), ..Call::default() };
+    let stop = marks.split_ascii_whitespace().any(|m| m == ".");
+    // `-out FILE`: one dash, a whole word
+    let words: bool = marks.split_ascii_whitespace().any(|m| {
+        m.starts_with('-')
+            && !m.starts_with("--")
+            && m.trim_end_matches(|c: char| !c.is_alphanumeric()).len() > 3
+            && !m[1..].starts_with(|c: char| !c.is_alphabetic())
+            && m.find([':', '!', '?', '/', '+']).is_some_and(|i| i > 2)
+    });
+    let mut i = 1;
+    while i < argv.len() {
+        let a = argv[i].as_str();
+        if a == "--" {
+            c.args.extend(argv[i + 1..].iter().cloned());
+            break;
+        }
+        if !a.starts_with('-') || a == "-" {
+            if stop {
+                c.args.extend(argv[i..].iter().cloned());
+                break;
+            }
+            c.args.push(a.to_owned());
+            i += 1;
+            continue;
+        }
+        if a.starts_with("--") {
+            if let Some((n, v)) = a.split_once('=') {
+                c.opts.push((full_long(marks, n), Some(v.to_owned())));
+            } else {
+                let n = a.to_owned();
+                let v = if matches!(takes(marks, &n), Takes::Yes) {
+                    i += 1;
+                    argv.get(i).cloned()
+                } else {
+                    None
+                };
+                c.opts.push((n, v));
+            }
+            i += 1;
+            continue;
+        }
+        if words && a.len() > 2 {
+            let (n, glued) = a.split_once('=').map_or((a, None), |(n, v)| (n, Some(v.to_owned())));
+            if mark_for(marks, n).is_some() {
+                let v = match takes(marks, n) {
+                    Takes::Yes if glued.is_none() => {
+                        i += 1;
+                        argv.get(i).cloned()
+                    }
+                    _ => glued,
+                };
+                c.opts.push((n.to_owned(), v));
+                i += 1;
+                continue;
+            }
+        }
+        let letters: Vec<char> = a[1..].chars().collect();
+        for (k, ch) in letters.iter().enumerate() {
+            let opt = format!("-{ch}");
+            let glued: String = letters[k + 1..].iter().collect();
+            match takes(marks, &opt) {
+                Takes::No => c.opts.push((opt, None)),
+                Takes::Glued => {
+                    c.opts.push((opt, (!glued.is_empty()).then_some(glued)));
+                    break;
+                }
+                Takes::Yes => {
+                    let v = if glued.is_empty() {
+                        i += 1;
+                        argv.get(i).cloned()
+                    } else {
+                        Some(glued)
+                    };
+                    c.opts.push((opt, v));
+                    break;
+                }
+            }
+        }
+        i += 1;
+    }
+    c
+}
+
+const SYSTEM_BIN: [&str; 6] = ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
+
+impl Engine<'_> {
+    /// A program is run.
+    pub(crate) fn external(&mut self, sh: &mut Shell, argv: &[String]) {
+        let name = argv[0].clone();
+        if name.contains('/') && !SYSTEM_BIN.iter().any(|d| name.starts_with(d)) && self.run_path(sh, argv) {
+            return;
+        }
+        let base = picture::split(&name).1.to_owned();
+        if self.wrapper(sh, &base, argv) {
+            return;
+        }
+        if base == "git" {
+            self.git(sh, argv);
+            return;
+        }
+        if base == "find" || base == "gfind" {
+            self.find(sh, argv);
+            return;
+        }
+        match table::row(&base) {
+            Some(marks) => self.by_row(sh, marks, argv),
+            None => {
+                self.unknown("a program that nothing is known about", &base);
+                self.put(sh, 1, &UNK.to_string());
+            }
+        }
+    }
+
+    /// A program named by its path: a script that can be read is followed.
+    fn run_path(&mut self, sh: &mut Shell, argv: &[String]) -> bool {
+        let full = self.full(sh, &argv[0]);
+        let Some(text) = self.fs.text(&full) else { return false };
+        let first = text.lines().next().unwrap_or("");
+        let Some(line) = first.strip_prefix("#!") else {
+            if text.contains(UNK) || text.starts_with('\u{7f}') {
+                return false;
+            }
+            sh.status = self.run_file(sh, &argv[0], &argv[1..], false);
+            return true;
+        };
+        let mut bits: Vec<String> = line.split_ascii_whitespace().map(str::to_owned).collect();
+        if bits.first().is_some_and(|b| b.ends_with("/env")) {
+            bits.remove(0);
+            bits.retain(|b| b != "-S");
+        }
+        if bits.is_empty() {
+            return false;
+        }
+        bits.push(argv[0].clone());
+        bits.extend(argv[1..].iter().cloned());
+        self.call(sh, bits, false);
+        true
+    }
+
+    /// A program that the table knows.
+    pub(crate) fn by_row(&mut self, sh: &mut Shell, marks: &str, argv: &[String]) {
+        let c = parse(marks, argv);
+        if c.args.is_empty() && c.has(&["--help", "--version"]) {
+            self.put(sh, 1, &UNK.to_string());
+            return;
+        }
+        if marks == "?" {
+            self.unknown("a program that can do anything", &c.name);
+            self.put(sh, 1, &UNK.to_string());
+            return;
+        }
+        if let Some(special) = marks.split_ascii_whitespace().find_map(|m| m.strip_prefix('*'))
+            && self.special(sh, special, marks, &c, argv)
+        {
+            return;
+        }
+        self.effects(sh, marks, &c);
+        self.print(sh, &c, argv);
+    }
+
+    /// Carries out what a row says.
+    pub(crate) fn effects(&mut self, sh: &mut Shell, marks: &str, c: &Call) {
+        let mut below = false;
+        let mut armed = !marks.split_ascii_whitespace().any(|m| m.starts_with('-') && m.ends_with('?'));
+        let mut off = false;
+        for (o, _) in &c.opts {
+            match mark_for(marks, o) {
+                Some(m) if m.contains('!') => return,
+                Some(m) if m.contains('/') => off = true,
+                Some(m) if m.contains('?') => armed = true,
+                Some(m) if m.contains('+') => below = true,
+                _ => {}
+            }
+        }
+        for (o, v) in &c.opts {
+            if let (Some(m), Some(v)) = (mark_for(marks, o), v)
+                && let Some(e) = m.trim_start_matches(':').chars().next()
+            {
+                self.effect(sh, e, v, false);
+            }
+        }
+        if off || !armed {
+            return;
+        }
+        for m in marks.split_ascii_whitespace() {
+            let Some(rest) = m.strip_prefix('@') else { continue };
+            let Some(e) = rest.chars().last() else { continue };
+            let which = &rest[..rest.len() - 1];
+            let picked: Vec<&String> = match which {
+                "" => c.args.iter().collect(),
+                "$" => {
+                    if c.args.len() > 1 {
+                        c.args.last().into_iter().collect()
+                    } else {
+                        Vec::new()
+                    }
+                }
+                w => {
+                    let n = w.trim_end_matches('+').parse::<usize>().unwrap_or(1).max(1);
+                    let many = w.ends_with('+');
+                    c.args.iter().skip(n - 1).take(if many { usize::MAX } else { 1 }).collect()
+                }
+            };
+            for p in picked {
+                self.effect(sh, e, p, below);
+            }
+        }
+    }
+
+    /// Carries out one effect on one path.
+    pub(crate) fn effect(&mut self, sh: &mut Shell, e: char, path: &str, below: bool) {
+        if path.is_empty() || path == "-" {
+            return;
+        }
+        let full = self.full(sh, path);
+        match e {
+            'W' => self.write(sh, path),
+            'U' => {
+                let exists = !full.contains(UNK) && self.fs.what(&full).is_some();
+                self.act(sh, if exists { ActKind::Mode } else { ActKind::Create }, path, true, false);
+                if !exists && fd_path(&full).is_none() {
+                    self.fs.leave(&full, true, Left::File(Some("".into())));
+                }
+            }
+            'M' => self.act(sh, ActKind::Mode, path, true, below),
+            'X' => self.remove(sh, path, below),
+            'R' => self.remove(sh, path, true),
+            'D' => {
+                self.act(sh, ActKind::Create, path, false, false);
+                self.fs.leave(&full, false, Left::Dir);
+            }
+            'L' => self.act(sh, ActKind::Link, path, false, false),
+            'I' => {
+                self.act(sh, ActKind::Write, path, false, below);
+                if !is_device(&full) && !below {
+                    self.fs.leave(&full, false, Left::File(None));
+                }
+            }
+            'F' => self.act(sh, ActKind::Rename, path, false, false),
+            'P' => self.act(sh, ActKind::Create, &format!("{path}{UNK}"), true, false),
+            'd' => self.act(sh, ActKind::Create, &picture::join(path, &UNK.to_string()), true, false),
+            'B' => self.act(sh, ActKind::Write, path, true, true),
+            'Y' => {
+                let mut sub = self.child(sh, true);
+                self.script(&mut sub, path);
+                self.end(&mut sub);
+            }
+            _ => {}
+        }
+    }
+
+    fn special(&mut self, sh: &mut Shell, special: &str, marks: &str, c: &Call, argv: &[String]) -> bool {
+        match special {
+            "cp" => self.cp(sh, c),
+            "mv" => self.mv(sh, c),
+            "ln" | "link" => self.ln(sh, c),
+            "install" => self.install(sh, c),
+            "rm" => self.rm(sh, c),
+            "rmdir" => self.rmdir(sh, c),
+            "mkdir" => self.mkdir(sh, c),
+            "mktemp" => self.mktemp(sh, c),
+            "touch" => self.touch(sh, c),
+            "chmod" | "chown" => self.chmod(sh, c, argv, special == "chown"),
+            "truncate" => {
+                for a in &c.args {
+                    let full = self.full(sh, a);
+                    if c.has(&["-c", "--no-create"]) && self.fs.what(&full).is_none() && !full.contains(UNK) {
+                        continue;
+                    }
+                    self.write(sh, a);
+                }
+            }
+            "tee" => {
+                let text = self.take(sh, 0);
+                let append = c.has(&["-a", "--append"]);
+                for a in &c.args {
+                    let full = self.full(sh, a);
+                    let old = if append { self.content(sh, a) } else { String::new() };
+                    if fd_path(&full).is_some() {
+                        self.write_text(sh, a, &text);
+                    } else {
+                        self.write_text(sh, a, &(old + &text));
+                    }
+                }
+                self.put(sh, 1, &text);
+                sh.status = Some(0);
+            }
+            "sponge" => {
+                let text = self.take(sh, 0);
+                match c.args.first() {
+                    Some(a) => self.write_text(sh, a, &text),
+                    None => self.put(sh, 1, &text),
+                }
+            }
+            "dd" => self.dd(sh, argv),
+            "split" => {
+                let prefix = c.args.get(1).map_or("x", String::as_str).to_owned();
+                if let Some(f) = c.value(&["--filter"]) {
+                    let mut sub = self.child(sh, true);
+                    let v = format!("FILE={prefix}{UNK}");
+                    self.assignment(&mut sub, &v, true, true);
+                    self.script(&mut sub, f);
+                } else {
+                    self.effect(sh, 'P', &prefix, false);
+                }
+            }
+            "csplit" => {
+                let prefix = c.value(&["-f", "--prefix"]).unwrap_or("xx").to_owned();
+                self.effect(sh, 'P', &prefix, false);
+            }
+            "sort" | "grep" | "show" | "xxd" | "fd" => {
+                if special == "xxd"
+                    && let Some(a) = c.args.get(1)
+                {
+                    self.effect(sh, 'W', a, false);
+                }
+                if special == "fd" {
+                    return self.fd(sh, argv);
+                }
+                self.effects(sh, marks, c);
+                if let Some(o) = c.value(&["-o", "--output"])
+                    && special == "sort"
+                {
+                    let text = self.printed(sh, c, argv);
+                    self.write_text(sh, o, &text);
+                    return true;
+                }
+                self.print(sh, c, argv);
+            }
+            "uniq" => match c.args.get(1) {
+                Some(o) if o != "-" => {
+                    let mut c2 = c.clone();
+                    c2.args.truncate(1);
+                    let text = self.printed(sh, &c2, argv);
+                    self.write_text(sh, o, &text);
+                }
+                _ => self.print(sh, c, argv),
+            },
+            "yq" | "ruff" => {
+                let skip = usize::from(
+                    c.args.first().is_some_and(|a| matches!(a.as_str(), "e" | "eval" | "ea" | "eval-all" | "check" | "format")),
+                );
+                let first = if special == "ruff" {
+                    if c.args.first().is_some_and(|a| a == "format") && !c.has(&["--check", "--diff"]) {
+                        for a in c.args.iter().skip(1) {
+                            self.effect(sh, 'B', a, false);
+                        }
+                        return true;
+                    }
+                    skip
+                } else {
+                    skip + usize::from(!c.has(&["--from-file"]))
+                };
+                if c.has(&["-i", "--inplace", "--in-place", "--fix"]) {
+                    for a in c.args.iter().skip(first) {
+                        self.effect(sh, if special == "ruff" { 'B' } else { 'I' }, a, false);
+                    }
+                }
+                self.put(sh, 1, &UNK.to_string());
+            }
+            "sed" => self.sed(sh, c),
+            "awk" => self.awk(sh, c),
+            "perl" | "ruby" | "python" | "node" | "php" => self.interpreter(sh, special, argv),
+            "patch" => self.patch(sh, c),
+            "apply_patch" => self.apply_patch(sh, c),
+            "ed" => self.ed(sh, c),
+            "vim" => self.vim(sh, c, argv),
+            "dos2unix" => {
+                if c.has(&["-n", "--newfile"]) {
+                    for pair in c.args.chunks(2) {
+                        if let [_, out] = pair {
+                            self.effect(sh, 'W', out, false);
+                        }
+                    }
+                } else if !c.has(&["-O", "--to-stdout", "-i", "--info"]) {
+                    for a in &c.args {
+                        self.effect(sh, 'I', a, false);
+                    }
+                }
+            }
+            "rename" => self.rename(sh, c),
+            "sqlite" => self.sqlite(sh, c),
+            "sshkeygen" => {
+                if let Some(f) = c.value(&["-f"])
+                    && !c.has(&["-l", "-y", "-F", "-e", "-B"])
+                {
+                    let f = f.to_owned();
+                    self.effect(sh, 'W', &f, false);
+                    self.effect(sh, 'W', &format!("{f}.pub"), false);
+                }
+            }
+            "tar" => self.tar(sh, argv),
+            "unzip" => self.unzip(sh, c, argv),
+            "zip" => self.zip(sh, c),
+            "cpio" => self.cpio(sh, c),
+            "ar" => self.ar(sh, argv),
+            "pack" => self.pack(sh, c),
+            "sevenzip" | "unrar" => self.sevenzip(sh, argv),
+            "jar" => self.jar(sh, argv),
+            "rsync" => self.rsync(sh, marks, c),
+            "scp" => {
+                if let [sources @ .., to] = c.args.as_slice()
+                    && !remote(to)
+                {
+                    let full = self.full(sh, to);
+                    if self.fs.is_dir(&full) || to.ends_with('/') {
+                        for s in sources {
+                            let n = picture::split(s).1;
+                            let n = n.rsplit(':').next().unwrap_or(n);
+                            self.act(sh, ActKind::Create, &picture::join(to, n), true, false);
+                        }
+                    } else {
+                        self.write(sh, to);
+                    }
+                }
+            }
+            "curl" => self.curl(sh, marks, c, argv),
+            "wget" => self.wget(sh, marks, c),
+            "cc" => {
+                self.effects(sh, marks, c);
+                if !c.has(&["-o", "-E", "-S", "-v", "-MM", "-M"]) && !c.args.is_empty() {
+                    if c.has(&["-c"]) {
+                        for a in &c.args {
+                            let stem = picture::split(a).1.rsplit_once('.').map_or(a.as_str(), |x| x.0).to_owned();
+                            self.effect(sh, 'W', &format!("{stem}.o"), false);
+                        }
+                    } else {
+                        self.effect(sh, 'W', "a.out", false);
+                    }
+                }
+            }
+            "rustc" => {
+                if c.args.is_empty() || c.has(&["--print", "-V", "-vV"]) {
+                    return true;
+                }
+                match (c.value(&["-o"]), c.value(&["--out-dir"])) {
+                    (Some(o), _) => {
+                        let o = o.to_owned();
+                        self.effect(sh, 'W', &o, false);
+                    }
+                    (None, Some(d)) => {
+                        let d = d.to_owned();
+                        self.effect(sh, 'd', &d, false);
+                    }
+                    _ => self.effect(sh, 'd', ".", false),
+                }
+            }
+            "go" => {
+                match argv.get(1).map(String::as_str) {
+                    Some("version" | "env" | "list" | "doc" | "help" | "vet") => {}
+                    Some("build" | "test") if argv.iter().any(|a| a == "-o") => {
+                        if let Some(o) = argv.iter().position(|a| a == "-o").and_then(|i| argv.get(i + 1)) {
+                            self.effect(sh, 'W', o, false);
+                        }
+                    }
+                    _ => self.unknown("a program that can do anything", "go"),
+                }
+                self.put(sh, 1, &UNK.to_string());
+            }
+            "strip" => {
+                self.effects(sh, marks, c);
+                if !c.has(&["-o"]) {
+                    let out = if c.name == "objcopy" && c.args.len() > 1 { &c.args[1..] } else { &c.args[..] };
+                    for a in out {
+                        self.effect(sh, 'I', a, false);
+                    }
+                }
+            }
+            "convert" => {
+                let args: Vec<&String> = argv[1..].iter().collect();
+                if let Some(last) = args.last().filter(|_| args.len() > 1) {
+                    let p = last
+                        .rsplit_once(':')
+                        .filter(|(k, _)| k.chars().all(|c| c.is_ascii_lowercase()) && k.len() > 1)
+                        .map_or(last.as_str(), |x| x.1);
+                    self.effect(sh, 'W', p, false);
+                }
+            }
+            "ffmpeg" => self.ffmpeg(sh, argv),
+            "make" => self.make(sh, argv),
+            "npm" => self.npm(sh, argv),
+            "ctags" => {
+                self.effects(sh, marks, c);
+                if !c.has(&["-f", "-o"]) {
+                    self.effect(sh, 'W', "tags", false);
+                }
+            }
+            "indent" => {
+                self.effects(sh, marks, c);
+                if !c.has(&["-o"]) && argv.iter().all(|a| a != "-st") && c.args.len() == 1 {
+                    self.effect(sh, 'W', &c.args[0], false);
+                }
+            }
+            "anything" => {
+                let look = argv.iter().skip(1).any(|a| matches!(a.as_str(), "--version" | "-V" | "--help" | "-h" | "help"));
+                if !look {
+                    self.unknown("a program that can do anything", &c.name);
+                }
+                self.put(sh, 1, &UNK.to_string());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the command's input leads anywhere but to the end of input.
+    pub(crate) fn reads_input(&self, sh: &Shell) -> bool {
+        !matches!(sh.fd(0), Fd::Term | Fd::Null)
+    }
+
+    /// What stands at a name, links followed; `None` also where the name is not known.
+    pub(crate) fn what(&self, sh: &Shell, name: &str) -> Option<Kind> {
+        let full = self.full(sh, name);
+        if full.contains(UNK) { None } else { self.fs.what(&full) }
+    }
+}
+
+/// Whether a name is one on another machine.
+pub(crate) fn remote(name: &str) -> bool {
+    match name.find(':') {
+        Some(i) => !name[..i].contains('/') || name.starts_with("rsync://"),
+        None => false,
+    }
+}

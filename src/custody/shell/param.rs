@@ -1,0 +1,508 @@
+//! Variables and the forms of `${…}`.
+
+use super::engine::{Engine, Shell, UNK, Value, Var};
+use super::expand::bounded;
+use super::syntax::{Param, Part};
+use super::{pattern, words};
+use std::collections::BTreeMap;
+
+/// What a parameter gives.
+pub(crate) enum Got {
+    /// It is not set.
+    Nothing,
+    /// One text.
+    Text(String),
+    /// Several words (`"$@"`, `"${a[@]}"`).
+    Many(Vec<String>),
+    /// A word that is still to be expanded (`${x:-word}`).
+    Parts(Vec<Part>),
+}
+
+impl Engine<'_> {
+    /// The value of a plain variable.
+    pub(crate) fn var(&mut self, sh: &Shell, name: &str) -> Option<String> {
+        match sh.vars.get(name).map(|v| &v.value) {
+            Some(Value::Text(t)) => return Some(t.clone()),
+            Some(Value::List(l)) => return l.get(&0).cloned(),
+            Some(Value::Map(m)) => return m.iter().find(|(k, _)| k == "0").map(|(_, v)| v.clone()),
+            Some(Value::Ref(r)) if r != name && !sh.vars.get(r).is_some_and(|v| matches!(v.value, Value::Ref(_))) => {
+                let r = r.clone();
+                return self.var(sh, &r);
+            }
+            Some(Value::Ref(_) | Value::Unset) => return None,
+            None => {}
+        }
+        let unk = || Some(UNK.to_string());
+        match name {
+            "PWD" => Some(sh.cwd.clone()),
+            "OLDPWD" => sh.oldpwd.clone(),
+            "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "PPID" | "BASHPID" | "LINENO" | "HOSTNAME" | "UID"
+            | "EUID" | "$" | "!" | "BASH_VERSION" => unk(),
+            "?" => Some(sh.status.map_or_else(|| UNK.to_string(), |s| s.to_string())),
+            "#" => Some(sh.args.len().to_string()),
+            "0" => Some(sh.arg0.clone()),
+            "-" => Some("hBc".into()),
+            "_" => unk(),
+            "@" | "*" => {
+                if sh.args.is_empty() {
+                    None
+                } else {
+                    Some(sh.args.join(" "))
+                }
+            }
+            "IFS" => Some(" \t\n".into()),
+            n if n.starts_with(|c: char| c.is_ascii_digit()) => n.parse::<usize>().ok().and_then(|i| sh.args.get(i - 1).cloned()),
+            n if sh.no_env => (n == "PATH").then(|| self.input.env.get(n).cloned().unwrap_or_default()),
+            n => self.input.env.get(n).map(|v| v.replace(UNK, "?")),
+        }
+    }
+
+    /// All elements of an array or of the arguments; `None` where the name is no list.
+    fn all(&mut self, sh: &Shell, p: &Param) -> Option<Vec<(String, String)>> {
+        if p.index.is_none() && (p.name == "@" || p.name == "*") {
+            return Some(sh.args.iter().enumerate().map(|(i, a)| ((i + 1).to_string(), a.clone())).collect());
+        }
+        if !matches!(p.index.as_deref(), Some("@" | "*")) {
+            return None;
+        }
+        let mut name = p.name.as_str();
+        if let Some(Value::Ref(r)) = sh.vars.get(name).map(|v| &v.value) {
+            name = r;
+        }
+        Some(match sh.vars.get(name).map(|v| &v.value) {
+            Some(Value::List(l)) => l.iter().map(|(k, v)| (k.to_string(), v.clone())).collect(),
+            Some(Value::Map(m)) => m.clone(),
+            _ => match name {
+                "FUNCNAME" | "BASH_SOURCE" | "PIPESTATUS" | "DIRSTACK" => vec![("0".into(), UNK.to_string())],
+                n => self.var(sh, n).map(|v| ("0".into(), v)).into_iter().collect(),
+            },
+        })
+    }
+
+    fn element(&mut self, sh: &mut Shell, name: &str, index: &str) -> Option<String> {
+        let mut name = name.to_owned();
+        if let Some(Value::Ref(r)) = sh.vars.get(&name).map(|v| &v.value) {
+            name = r.clone();
+        }
+        match sh.vars.get(&name).map(|v| v.value.clone()) {
+            Some(Value::Map(m)) => {
+                let key = self.key(sh, index);
+                if key.contains(UNK) {
+                    return Some(UNK.to_string());
+                }
+                m.iter().find(|(k, _)| *k == key).map(|(_, v)| v.clone())
+            }
+            Some(Value::List(l)) => match self.number(sh, index) {
+                Some(n) if n < 0 => {
+                    let max = l.keys().next_back().copied().unwrap_or(-1);
+                    l.get(&(max + 1 + n)).cloned()
+                }
+                Some(n) => l.get(&n).cloned(),
+                None if l.len() == 1 => l.values().next().cloned(),
+                None => Some(UNK.to_string()),
+            },
+            _ => {
+                if matches!(name.as_str(), "BASH_SOURCE") {
+                    return Some(sh.arg0.clone());
+                }
+                match self.number(sh, index) {
+                    Some(0) => self.var(sh, &name),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    fn key(&mut self, sh: &mut Shell, index: &str) -> String {
+        let parts = words::parts(index);
+        self.text(sh, &parts)
+    }
+
+    /// Works out a parameter.
+    pub(crate) fn parameter(&mut self, sh: &mut Shell, p: &Param, quoted: bool) -> Got {
+        if p.indirect {
+            return self.indirect(sh, p, quoted);
+        }
+        if let Some(all) = self.all(sh, p) {
+            return self.list_form(sh, p, all, quoted);
+        }
+        let value = match &p.index {
+            Some(i) => self.element(sh, &p.name, i),
+            None => self.var(sh, &p.name),
+        };
+        if p.length {
+            return Got::Text(match value {
+                Some(v) if v.contains(UNK) => UNK.to_string(),
+                Some(v) => v.chars().count().to_string(),
+                None => "0".into(),
+            });
+        }
+        let colon = p.op.starts_with(':') && p.op.len() == 2;
+        let have = value.as_ref().is_some_and(|v| !colon || !v.is_empty());
+        match p.op.trim_start_matches(':') {
+            "-" if p.op.len() <= 2 && matches!(p.op.as_str(), "-" | ":-") => {
+                if have {
+                    return value.map_or(Got::Nothing, Got::Text);
+                }
+                return Got::Parts(self.inner(&p.arg, quoted));
+            }
+            "=" => {
+                if have {
+                    return value.map_or(Got::Nothing, Got::Text);
+                }
+                let parts = self.inner(&p.arg, quoted);
+                let t = self.text(sh, &parts);
+                self.assign(sh, &p.name, t.clone());
+                return Got::Text(t);
+            }
+            "?" if matches!(p.op.as_str(), "?" | ":?") => {
+                if !have {
+                    sh.status = Some(1);
+                    sh.opts.noexec = true;
+                    return Got::Text(String::new());
+                }
+                return value.map_or(Got::Nothing, Got::Text);
+            }
+            "+" if matches!(p.op.as_str(), "+" | ":+") => {
+                return if have { Got::Parts(self.inner(&p.arg, quoted)) } else { Got::Nothing };
+            }
+            _ => {}
+        }
+        match value {
+            None if sh.opts.nounset && p.op.is_empty() => {
+                sh.status = Some(1);
+                sh.opts.noexec = true;
+                Got::Nothing
+            }
+            None => Got::Nothing,
+            Some(v) => Got::Text(self.operate(sh, p, v)),
+        }
+    }
+
+    fn inner(&mut self, arg: &str, quoted: bool) -> Vec<Part> {
+        // a word in a word is taken apart again at each level
+        if !self.spend(arg.len() * 24) {
+            return vec![Part::Quoted(UNK.to_string())];
+        }
+        if quoted { words::double_parts(arg) } else { words::parts(arg) }
+    }
+
+    fn indirect(&mut self, sh: &mut Shell, p: &Param, quoted: bool) -> Got {
+        if p.index.is_none() && matches!(p.op.as_str(), "*" | "@") && p.arg.is_empty() {
+            let mut names: Vec<String> = sh.vars.keys().filter(|k| k.starts_with(&p.name)).cloned().collect();
+            names.extend(self.input.env.keys().filter(|k| k.starts_with(&p.name)).cloned());
+            names.sort();
+            names.dedup();
+            return Got::Many(names);
+        }
+        if let Some(all) = self.all(sh, p) {
+            return Got::Many(all.into_iter().map(|(k, _)| k).collect());
+        }
+        let target = match &p.index {
+            Some(i) => self.element(sh, &p.name, i),
+            None => match sh.vars.get(&p.name).map(|v| v.value.clone()) {
+                Some(Value::Ref(r)) => return Got::Text(r),
+                _ => self.var(sh, &p.name),
+            },
+        };
+        let Some(target) = target else { return Got::Nothing };
+        if target.contains(UNK) {
+            return Got::Text(UNK.to_string());
+        }
+        let (name, index) = match target.split_once('[') {
+            Some((n, i)) => (n.to_owned(), Some(i.trim_end_matches(']').to_owned())),
+            None => (target, None),
+        };
+        let q = Param { name, index, indirect: false, ..p.clone() };
+        self.parameter(sh, &q, quoted)
+    }
+
+    fn list_form(&mut self, sh: &mut Shell, p: &Param, all: Vec<(String, String)>, quoted: bool) -> Got {
+        let star = p.index.as_deref().unwrap_or(&p.name) == "*";
+        if p.length {
+            return Got::Text(all.len().to_string());
+        }
+        let values: Vec<String> = match p.op.as_str() {
+            "" => all.into_iter().map(|x| x.1).collect(),
+            ":" => {
+                let (off, len) = self.slice(sh, &p.arg);
+                let Some(off) = off else { return Got::Many(all.into_iter().map(|x| x.1).collect()) };
+                let mut v: Vec<String> = all.into_iter().map(|x| x.1).collect();
+                if p.index.is_none() {
+                    v.insert(0, sh.arg0.clone());
+                }
+                let n = i64::try_from(v.len()).unwrap_or(0);
+                let from = usize::try_from(if off < 0 { (n + off).max(0) } else { off.min(n) }).unwrap_or(0);
+                let len = len.map_or(v.len(), |l| usize::try_from(l).unwrap_or(0));
+                v.into_iter().skip(from).take(len).collect()
+            }
+            "-" | ":-" if all.is_empty() => return Got::Parts(self.inner(&p.arg, quoted)),
+            "+" | ":+" => return if all.is_empty() { Got::Nothing } else { Got::Parts(self.inner(&p.arg, quoted)) },
+            "-" | ":-" | "=" | ":=" | "?" | ":?" => all.into_iter().map(|x| x.1).collect(),
+            _ => {
+                let mut out = Vec::new();
+                for (_, v) in all {
+                    out.push(self.operate(sh, p, v));
+                }
+                out
+            }
+        };
+        if star && quoted {
+            let sep = self.var(sh, "IFS").map_or(Some(' '), |s| s.chars().next());
+            return Got::Text(values.join(&sep.map(String::from).unwrap_or_default()));
+        }
+        if values.is_empty() && !quoted {
+            return Got::Nothing;
+        }
+        Got::Many(values)
+    }
+
+    fn slice(&mut self, sh: &mut Shell, arg: &str) -> (Option<i64>, Option<i64>) {
+        // the colon of `a?b:c` is rare enough to be left out
+        let (a, b) = arg.split_once(':').map_or((arg, None), |(a, b)| (a, Some(b)));
+        let off = self.number(sh, a);
+        let len = b.and_then(|b| self.number(sh, b));
+        (off, len)
+    }
+
+    fn operate(&mut self, sh: &mut Shell, p: &Param, v: String) -> String {
+        if p.op.is_empty() {
+            return v;
+        }
+        if v.contains(UNK) && !matches!(p.op.as_str(), "%" | "#") {
+            // what is not known stays so; a directory in front of it stays in front
+            return v;
+        }
+        if !self.spend(v.len() * 2) {
+            return UNK.to_string();
+        }
+        let pat = |e: &mut Self, sh: &mut Shell, text: &str| {
+            let parts = words::parts(text);
+            e.pattern_parts(sh, &parts)
+        };
+        match p.op.as_str() {
+            ":" => {
+                let (off, len) = self.slice(sh, &p.arg);
+                let chars: Vec<char> = v.chars().collect();
+                let n = i64::try_from(chars.len()).unwrap_or(0);
+                let Some(off) = off else { return UNK.to_string() };
+                let from = if off < 0 { n + off } else { off };
+                if from < 0 || from > n {
+                    return String::new();
+                }
+                let to = match len {
+                    None => n,
+                    Some(l) if l < 0 => (n + l).max(from),
+                    Some(l) => from.saturating_add(l).min(n),
+                };
+                chars[usize::try_from(from).unwrap_or(0)..usize::try_from(to).unwrap_or(0)].iter().collect()
+            }
+            "#" | "##" => {
+                let w = pat(self, sh, &p.arg);
+                trim_front(&v, &w, p.op == "##")
+            }
+            "%" | "%%" => {
+                let w = pat(self, sh, &p.arg);
+                trim_back(&v, &w, p.op == "%%")
+            }
+            "/" | "//" | "/#" | "/%" => {
+                let (a, b) = split_slash(&p.arg);
+                let w = pat(self, sh, &a);
+                let parts = words::parts(&b);
+                let with = self.text(sh, &parts);
+                bounded(replace(&v, &w, &with, &p.op))
+            }
+            "^" => {
+                let mut it = v.chars();
+                it.next().map_or_else(String::new, |f| f.to_uppercase().chain(it).collect())
+            }
+            "^^" => v.to_uppercase(),
+            "," => {
+                let mut it = v.chars();
+                it.next().map_or_else(String::new, |f| f.to_lowercase().chain(it).collect())
+            }
+            ",," => v.to_lowercase(),
+            "@" => match p.arg.as_str() {
+                "U" => v.to_uppercase(),
+                "L" => v.to_lowercase(),
+                "u" => {
+                    let mut it = v.chars();
+                    it.next().map_or_else(String::new, |f| f.to_uppercase().chain(it).collect())
+                }
+                "Q" => format!("'{}'", v.replace('\'', "'\\''")),
+                "E" => words::ansi_c(&v.chars().collect::<Vec<_>>()),
+                "a" => String::new(),
+                _ => v,
+            },
+            _ => v,
+        }
+    }
+
+    /// Sets a variable.
+    pub(crate) fn assign(&mut self, sh: &mut Shell, name: &str, text: String) {
+        self.work += text.len() * 6;
+        let text = bounded(text);
+        let mut target = name.to_owned();
+        if let Some(Value::Ref(r)) = sh.vars.get(name).map(|v| &v.value) {
+            target = r.clone();
+        }
+        let all = sh.opts.allexport;
+        let was_env = !sh.no_env && self.input.env.contains_key(&target);
+        let v = sh.vars.entry(target).or_insert_with(|| Var { value: Value::Unset, exported: was_env, shape: ' ' });
+        v.exported |= all;
+        let text = match v.shape {
+            'u' => text.to_uppercase(),
+            'l' => text.to_lowercase(),
+            _ => text,
+        };
+        match &mut v.value {
+            Value::List(l) => {
+                l.insert(0, text);
+            }
+            other => *other = Value::Text(text),
+        }
+    }
+
+    /// Sets or extends one element.
+    pub(crate) fn assign_at(&mut self, sh: &mut Shell, name: &str, index: &str, text: String, append: bool) {
+        let text = bounded(text);
+        let is_map = matches!(sh.vars.get(name).map(|v| &v.value), Some(Value::Map(_)));
+        if is_map {
+            let key = self.key(sh, index);
+            if let Some(Value::Map(m)) = sh.vars.get_mut(name).map(|v| &mut v.value) {
+                match m.iter_mut().find(|(k, _)| *k == key) {
+                    Some((_, v)) if append => v.push_str(&text),
+                    Some((_, v)) => *v = text,
+                    None => m.push((key, text)),
+                }
+            }
+            return;
+        }
+        let at = self.number(sh, index);
+        let old = self.var(sh, name);
+        let v = sh.vars.entry(name.to_owned()).or_insert_with(|| Var { value: Value::Unset, exported: false, shape: ' ' });
+        if !matches!(v.value, Value::List(_)) {
+            v.value = Value::List(old.map(|o| (0, o)).into_iter().collect());
+        }
+        if let Value::List(l) = &mut v.value {
+            let next = l.keys().next_back().map_or(0, |k| k + 1);
+            let at = match at {
+                Some(n) if n < 0 => next + n,
+                Some(n) => n,
+                None => next,
+            };
+            let slot = l.entry(at).or_default();
+            if append {
+                slot.push_str(&text);
+            } else {
+                *slot = text;
+            }
+        }
+    }
+
+    /// Sets an indexed array.
+    pub(crate) fn set_list(&mut self, sh: &mut Shell, name: &str, items: Vec<String>) {
+        let list: BTreeMap<i64, String> = (0i64..).zip(items).collect();
+        sh.vars.insert(name.to_owned(), Var { value: Value::List(list), exported: false, shape: ' ' });
+    }
+}
+
+fn boundaries(v: &str) -> Vec<usize> {
+    v.char_indices().map(|(i, _)| i).chain([v.len()]).collect()
+}
+
+/// `${v#pat}`
+pub(crate) fn trim_front(v: &str, pat: &str, longest: bool) -> String {
+    let mut ends = boundaries(v);
+    if ends.len() > 2000 {
+        return v.to_owned();
+    }
+    if longest {
+        ends.reverse();
+    }
+    ends.into_iter().find(|&i| pattern::matches(pat, &v[..i])).map_or_else(|| v.to_owned(), |i| v[i..].to_owned())
+}
+
+/// `${v%pat}`
+pub(crate) fn trim_back(v: &str, pat: &str, longest: bool) -> String {
+    let mut starts = boundaries(v);
+    if starts.len() > 2000 {
+        return v.to_owned();
+    }
+    if !longest {
+        starts.reverse();
+    }
+    starts.into_iter().find(|&i| pattern::matches(pat, &v[i..])).map_or_else(|| v.to_owned(), |i| v[..i].to_owned())
+}
+
+/// `pat/with`, cut at the first slash that is neither quoted nor escaped.
+fn split_slash(arg: &str) -> (String, String) {
+    let mut quote = None;
+    let mut skip = false;
+    for (i, c) in arg.char_indices() {
+        if skip {
+            skip = false;
+            continue;
+        }
+        match (c, quote) {
+            ('\\', None | Some('"')) => skip = true,
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(q)) if c == q => quote = None,
+            ('/', None) if i > 0 => return (arg[..i].to_owned(), arg[i + 1..].to_owned()),
+            _ => {}
+        }
+    }
+    (arg.to_owned(), String::new())
+}
+
+fn replace(v: &str, pat: &str, with: &str, op: &str) -> String {
+    let b = boundaries(v);
+    if b.len() > 400 {
+        // long values: only plain patterns
+        if pattern::alive(pat) {
+            return UNK.to_string();
+        }
+        let plain = pattern::unescape(pat);
+        return if op == "//" { v.replace(&plain, with) } else { v.replacen(&plain, with, 1) };
+    }
+    if pat.is_empty() {
+        return v.to_owned();
+    }
+    match op {
+        "/#" => {
+            if let Some(&e) = b.iter().rev().find(|&&e| pattern::matches(pat, &v[..e])) {
+                return format!("{with}{}", &v[e..]);
+            }
+            return v.to_owned();
+        }
+        "/%" => {
+            if let Some(&s) = b.iter().find(|&&s| pattern::matches(pat, &v[s..])) {
+                return format!("{}{with}", &v[..s]);
+            }
+            return v.to_owned();
+        }
+        _ => {}
+    }
+    let mut out = String::new();
+    let mut i = 0;
+    while i < b.len() {
+        let s = b[i];
+        let hit = b[i..].iter().rposition(|&e| e > s && pattern::matches(pat, &v[s..e])).map(|k| i + k);
+        match hit {
+            Some(k) => {
+                out.push_str(with);
+                i = k;
+                if op == "/" {
+                    out.push_str(&v[b[i]..]);
+                    return out;
+                }
+            }
+            None => {
+                let e = b.get(i + 1).copied().unwrap_or(v.len());
+                out.push_str(&v[s..e]);
+                i += 1;
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,391 @@
+//! The disk as the command sees it: the real one, under what the command itself has changed so far.
+
+use super::{Kind, Meta, World};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::rc::Rc;
+
+/// Longest file whose content is looked at, in bytes.
+pub(crate) const MAX_FILE: usize = 256 * 1024;
+/// Most names of one directory.
+pub(crate) const MAX_LIST: usize = 4096;
+
+/// What the command has left at a path.
+#[derive(Clone, Debug)]
+pub(crate) enum Left {
+    /// Nothing any more.
+    Gone,
+    /// A new directory.
+    Dir,
+    /// A file; its content where that is known.
+    File(Option<Rc<str>>),
+    /// A symbolic link.
+    Link(String),
+    /// What stood at another place before, and everything below it.
+    From(String),
+}
+
+/// A path that has been followed through links and `..`.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    /// The path without links and `..`.
+    pub(crate) path: String,
+    /// What stands there.
+    pub(crate) kind: Option<Kind>,
+    /// The way there used something that only this command makes, so nobody else can follow it.
+    pub(crate) ours: bool,
+}
+
+/// The names in a directory; `None` where it can't be read.
+type Names = Option<Rc<Vec<(String, Kind)>>>;
+
+/// Answers of the real disk, kept for one command over all its ways.
+#[derive(Default)]
+pub(crate) struct Memory {
+    meta: RefCell<HashMap<String, Option<Meta>>>,
+    lists: RefCell<HashMap<String, Names>>,
+    files: RefCell<HashMap<String, Option<Rc<[u8]>>>>,
+}
+
+/// The disk with the command's own changes on top.
+pub(crate) struct Picture<'a> {
+    world: &'a dyn World,
+    memory: &'a Memory,
+    left: BTreeMap<String, Left>,
+    /// Names of one file: a write to the first also writes the second.
+    hard: Vec<(String, String)>,
+    links: bool,
+}
+
+/// Joins a path to a directory, without touching `.` or `..`.
+pub(crate) fn join(dir: &str, path: &str) -> String {
+    if path.starts_with('/') {
+        return path.to_owned();
+    }
+    if dir.ends_with('/') { format!("{dir}{path}") } else { format!("{dir}/{path}") }
+}
+
+/// Takes `.`, `..` and double slashes out by text alone, as `cd` does.
+pub(crate) fn tidy(path: &str) -> String {
+    let mut out: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                out.pop();
+            }
+            p => out.push(p),
+        }
+    }
+    format!("/{}", out.join("/"))
+}
+
+/// The directory part and the last name.
+pub(crate) fn split(path: &str) -> (&str, &str) {
+    let p = path.trim_end_matches('/');
+    match p.rfind('/') {
+        Some(0) => ("/", &p[1..]),
+        Some(i) => (&p[..i], &p[i + 1..]),
+        None => (".", p),
+    }
+}
+
+impl<'a> Picture<'a> {
+    pub(crate) fn new(world: &'a dyn World, memory: &'a Memory) -> Self {
+        Self { world, memory, left: BTreeMap::new(), hard: Vec::new(), links: false }
+    }
+
+    pub(crate) fn world(&self) -> &'a dyn World {
+        self.world
+    }
+
+    /// Where a path really stands after the command's own moves, for a path without links.
+    fn origin(&self, path: &str) -> Result<String, ()> {
+        if self.left.is_empty() {
+            return Ok(path.to_owned());
+        }
+        let mut here = path;
+        loop {
+            match self.left.get(here) {
+                Some(Left::Gone) => return Err(()),
+                Some(Left::Dir) if here.len() < path.len() => return Err(()),
+                Some(Left::From(src)) => return Ok(format!("{src}{}", &path[here.len()..])),
+                _ => {}
+            }
+            match here.rfind('/') {
+                Some(0) | None => return Ok(path.to_owned()),
+                Some(i) => here = &here[..i],
+            }
+        }
+    }
+
+    /// `lstat` of a path whose parents hold no links.
+    pub(crate) fn meta(&self, path: &str) -> Option<Meta> {
+        let made = |kind| Meta { kind, len: 0, mtime: self.world.now(), mode: 0o755 };
+        match self.left.get(path) {
+            Some(Left::Gone) => return None,
+            Some(Left::Dir) => return Some(made(Kind::Dir)),
+            Some(Left::File(c)) => {
+                return Some(Meta { len: c.as_ref().map_or(1, |c| c.len() as u64), ..made(Kind::File) });
+            }
+            Some(Left::Link(_)) => return Some(made(Kind::Link)),
+            Some(Left::From(_)) | None => {}
+        }
+        let real = self.origin(path).ok()?;
+        if real.contains(super::engine::UNK) {
+            return None;
+        }
+        if let Some(m) = self.memory.meta.borrow().get(&real) {
+            return *m;
+        }
+        let m = self.world.meta(Path::new(&real));
+        self.memory.meta.borrow_mut().insert(real, m);
+        m
+    }
+
+    /// What stands at a path whose parents hold no links. A list of the directory that is at hand spares the question.
+    fn kind(&self, path: &str) -> Option<Kind> {
+        match self.left.get(path) {
+            Some(Left::Gone) => return None,
+            Some(Left::Dir) => return Some(Kind::Dir),
+            Some(Left::File(_)) => return Some(Kind::File),
+            Some(Left::Link(_)) => return Some(Kind::Link),
+            Some(Left::From(_)) | None => {}
+        }
+        let real = self.origin(path).ok()?;
+        if let Some(i) = real.rfind('/') {
+            let dir = if i == 0 { "/" } else { &real[..i] };
+            if let Some(Some(l)) = self.memory.lists.borrow().get(dir) {
+                let name = &real[i + 1..];
+                return l.binary_search_by(|(n, _)| n.as_str().cmp(name)).ok().map(|k| l[k].1);
+            }
+        }
+        self.meta(path).map(|m| m.kind)
+    }
+
+    fn link(&self, path: &str) -> Option<(String, bool)> {
+        if let Some(Left::Link(t)) = self.left.get(path) {
+            return Some((t.clone(), true));
+        }
+        let real = self.origin(path).ok()?;
+        let target = self.world.read_link(Path::new(&real))?;
+        Some((target.to_str()?.to_owned(), real != path))
+    }
+
+    /// Follows an absolute path through links and `..`; the last link only where `follow`.
+    pub(crate) fn at(&self, path: &str, follow: bool) -> At {
+        let mut todo: Vec<String> = path.split('/').rev().filter(|p| !p.is_empty()).map(str::to_owned).collect();
+        // a slash at the end follows the last link
+        let follow = follow || path.ends_with('/');
+        let mut out = String::new();
+        let mut hops = 0;
+        let mut ours = false;
+        let mut kind = Some(Kind::Dir);
+        while let Some(part) = todo.pop() {
+            match part.as_str() {
+                "." => continue,
+                ".." => {
+                    out.truncate(out.rfind('/').unwrap_or(0));
+                    kind = Some(Kind::Dir);
+                    continue;
+                }
+                _ => {}
+            }
+            let before = out.len();
+            out.push('/');
+            out.push_str(&part);
+            kind = self.kind(&out);
+            if kind == Some(Kind::Link) && (follow || !todo.is_empty()) {
+                hops += 1;
+                if hops > 40 {
+                    return At { path: out, kind: None, ours };
+                }
+                if let Some((target, mine)) = self.link(&out) {
+                    ours |= mine;
+                    if target.starts_with('/') {
+                        out.clear();
+                    } else {
+                        out.truncate(before);
+                    }
+                    todo.extend(target.split('/').rev().filter(|p| !p.is_empty()).map(str::to_owned));
+                    kind = Some(Kind::Dir);
+                }
+            }
+        }
+        if out.is_empty() {
+            out.push('/');
+        }
+        At { path: out, kind, ours: ours && self.links }
+    }
+
+    /// What stands at an absolute path, links followed.
+    pub(crate) fn what(&self, path: &str) -> Option<Kind> {
+        self.at(path, true).kind
+    }
+
+    /// Whether a directory stands at an absolute path, links followed.
+    pub(crate) fn is_dir(&self, path: &str) -> bool {
+        self.what(path) == Some(Kind::Dir)
+    }
+
+    /// The names in a directory, sorted.
+    pub(crate) fn list(&self, path: &str) -> Option<Rc<Vec<(String, Kind)>>> {
+        let at = self.at(path, true);
+        if at.kind != Some(Kind::Dir) {
+            return None;
+        }
+        let real = self.origin(&at.path).ok();
+        let fresh = matches!(self.left.get(&at.path), Some(Left::Dir));
+        let base = match real {
+            Some(r) if !fresh => {
+                let kept = self.memory.lists.borrow().get(&r).cloned();
+                match kept {
+                    Some(l) => l,
+                    None => {
+                        let l = self.world.list(Path::new(&r), MAX_LIST).map(|mut l| {
+                            l.sort_by(|a, b| a.0.cmp(&b.0));
+                            Rc::new(l)
+                        });
+                        self.memory.lists.borrow_mut().insert(r, l.clone());
+                        l
+                    }
+                }
+            }
+            _ => None,
+        };
+        if self.left.is_empty() {
+            return base;
+        }
+        let mut map: BTreeMap<String, Kind> = base.iter().flat_map(|b| b.iter().cloned()).collect();
+        let prefix = if at.path == "/" { "/".to_owned() } else { format!("{}/", at.path) };
+        for (p, l) in self.left.range(prefix.clone()..).take_while(|(p, _)| p.starts_with(&prefix)) {
+            let name = &p[prefix.len()..];
+            if name.contains('/') {
+                continue;
+            }
+            match l {
+                Left::Gone => {
+                    map.remove(name);
+                }
+                _ => {
+                    if let Some(k) = self.kind(p) {
+                        map.insert(name.to_owned(), k);
+                    }
+                }
+            }
+        }
+        Some(Rc::new(map.into_iter().collect()))
+    }
+
+    /// The bytes of a file, links followed.
+    pub(crate) fn bytes(&self, path: &str, max: usize) -> Option<Vec<u8>> {
+        let at = self.at(path, true);
+        if at.kind != Some(Kind::File) {
+            return None;
+        }
+        if let Some(Left::File(c)) = self.left.get(&at.path) {
+            return c.as_ref().map(|c| c.as_bytes().to_vec());
+        }
+        let real = self.origin(&at.path).ok()?;
+        if let Some(b) = self.memory.files.borrow().get(&real) {
+            return b.as_ref().map(|b| b.to_vec());
+        }
+        let b = self.world.read(Path::new(&real), max);
+        // a second way through the command asks again
+        if b.as_ref().is_none_or(|b| b.len() < 16_384) && max >= MAX_FILE {
+            self.memory.files.borrow_mut().insert(real, b.as_deref().map(Rc::from));
+        }
+        b
+    }
+
+    /// The text of a file, links followed.
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        let b = self.bytes(path, MAX_FILE)?;
+        if b.contains(&0) {
+            return None;
+        }
+        Some(String::from_utf8_lossy(&b).into_owned())
+    }
+
+    /// Notes what the command leaves at a path (links in its parents are followed).
+    pub(crate) fn leave(&mut self, path: &str, follow: bool, what: Left) {
+        if self.left.len() > 8192 {
+            return;
+        }
+        let at = self.at(path, follow);
+        self.links |= matches!(what, Left::Link(_)) || matches!(&what, Left::From(src) if self.kind(src) == Some(Kind::Dir));
+        if let Left::Gone = what {
+            let prefix = format!("{}/", at.path);
+            let below: Vec<String> =
+                self.left.range(prefix.clone()..).take_while(|(p, _)| p.starts_with(&prefix)).map(|(p, _)| p.clone()).collect();
+            for p in below {
+                self.left.remove(&p);
+            }
+        }
+        self.left.insert(at.path, what);
+    }
+
+    /// Moves what stands at one path to another.
+    pub(crate) fn carry(&mut self, from: &str, to: &str, keep: bool) {
+        let src = self.at(from, false);
+        let what = match self.left.get(&src.path) {
+            Some(l @ (Left::File(_) | Left::Link(_) | Left::Dir)) => l.clone(),
+            _ => match src.kind {
+                Some(Kind::Link) => match self.link(&src.path) {
+                    Some((t, _)) => Left::Link(t),
+                    None => return,
+                },
+                Some(_) => match self.origin(&src.path) {
+                    Ok(o) => Left::From(o),
+                    Err(()) => Left::Dir,
+                },
+                None => return,
+            },
+        };
+        if !keep {
+            self.leave(&src.path, false, Left::Gone);
+        }
+        self.leave(to, false, what);
+    }
+
+    /// Notes that one file has the content of another; it is read only where somebody asks.
+    pub(crate) fn copy_of(&mut self, from: &str, to: &str) {
+        let src = self.at(from, true);
+        let what = match self.left.get(&src.path) {
+            Some(l @ Left::File(_)) => l.clone(),
+            _ => self.origin(&src.path).map_or(Left::File(None), Left::From),
+        };
+        self.leave(to, true, what);
+    }
+
+    /// Whether a file stands on the real disk, and the command has not changed it.
+    pub(crate) fn untouched(&self, path: &str) -> bool {
+        let at = self.at(path, true);
+        at.kind == Some(Kind::File)
+            && !at.ours
+            && !self.left.contains_key(&at.path)
+            && self.origin(&at.path).is_ok_and(|real| real == at.path)
+    }
+
+    /// Notes that two paths are one file.
+    pub(crate) fn tie(&mut self, a: &str, b: &str) {
+        let (a, b) = (self.at(a, false).path, self.at(b, false).path);
+        self.hard.push((a.clone(), b.clone()));
+        self.hard.push((b, a.clone()));
+    }
+
+    /// The other names of a file that this command has made.
+    pub(crate) fn twins(&self, path: &str) -> Vec<String> {
+        if self.hard.is_empty() {
+            return Vec::new();
+        }
+        let at = self.at(path, true).path;
+        self.hard.iter().filter(|(a, _)| *a == at).map(|(_, b)| b.clone()).collect()
+    }
+
+    /// Whether the command itself has made links that a path may lead through.
+    pub(crate) fn has_links(&self) -> bool {
+        self.links
+    }
+}

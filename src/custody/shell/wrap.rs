@@ -1,0 +1,678 @@
+//! Programs that run programs: `env`, `sudo`, `timeout`, `xargs`, shells, and many more.
+
+use super::call::parse;
+use super::engine::{Engine, Fd, Shell, UNK, Value, Var};
+use super::picture;
+
+/// Wrappers whose rest is a command line: name, options with a value, and how many operands come first.
+const PLAIN: &[(&str, &str, usize)] = &[
+    ("nice", "-n: --adjustment:", 0),
+    ("ionice", "-c: -n: --class: --classdata: -t", 0),
+    ("nohup", "", 0),
+    ("setsid", "", 0),
+    ("stdbuf", "-i: -o: -e: --input: --output: --error:", 0),
+    ("unbuffer", "", 0),
+    ("time", "-o:W --output:W -f: --format:", 0),
+    ("gtime", "-o:W --output:W -f: --format:", 0),
+    ("timeout", "-k: -s: --kill-after: --signal:", 1),
+    ("gtimeout", "-k: -s: --kill-after: --signal:", 1),
+    ("doas", "-u: -C: -a:", 0),
+    ("taskset", "-c:", 0),
+    ("chrt", "-T: -P: -D:", 1),
+    ("prlimit", "", 0),
+    ("catchsegv", "", 0),
+    ("firejail", "", 0),
+    ("proxychains", "-f:", 0),
+    ("proxychains4", "-f:", 0),
+    ("torsocks", "", 0),
+    ("faketime", "-f:", 1),
+    ("fakeroot", "-l: -s: -i:", 0),
+    ("fakechroot", "", 0),
+    ("eatmydata", "", 0),
+    ("chronic", "", 0),
+    ("ts-run", "", 0),
+    ("caffeinate", "-t: -w:", 0),
+    ("dbus-run-session", "--config-file: --dbus-daemon:", 0),
+    ("xvfb-run", "-n: --server-num: -s: --server-args: -e: --error-file: -f: -w: -p:", 0),
+    ("linux64", "", 0),
+    ("linux32", "", 0),
+    ("i386", "", 0),
+    ("x86_64", "", 0),
+    ("setarch", "", 1),
+    (
+        "setpriv",
+        "--reuid: --regid: --groups: --inh-caps: --ambient-caps: --bounding-set: --securebits: --pdeathsig: --selinux-label: --apparmor-profile:",
+        0,
+    ),
+    (
+        "unshare",
+        "--map-user: --map-group: --setgroups: --propagation: -R: --root: -w: --wd: -S: --setuid: -G: --setgid: --mount-proc:: --kill-child:: --map-users: --map-groups: --boottime: --monotonic:",
+        0,
+    ),
+    ("nsenter", "-t: --target: -S: -G:", 0),
+    (
+        "systemd-run",
+        "-p: --property: --unit: -u: --slice: --description: -E: --setenv: --uid: --gid: --nice: --working-directory: -M: --on-active: --on-calendar: --service-type:",
+        0,
+    ),
+    ("systemd-inhibit", "--what: --who: --why: --mode:", 0),
+    ("systemd-cat", "-t: -p: --identifier: --priority:", 0),
+    ("capsh", "", 0),
+    ("numactl", "-m: -N: -C: -i: -p: --membind: --cpunodebind: --physcpubind: --interleave: --preferred:", 0),
+    ("strace", "-o:W --output:W -e: -p: -s: -u: -E: -a: -O: -I: -P: -S: -X: -b: -U: --trace: --signal:", 0),
+    ("ltrace", "-o:W -e: -p: -s: -u: -a: -n: -l: -x: -F: -A: -D:", 0),
+    ("valgrind", "", 0),
+    ("perf-record", "", 0),
+    ("rlwrap", "-f: -H: -s:", 0),
+    ("dotenv", "-f: -e:", 0),
+    ("envdir", "", 1),
+    ("softlimit", "-a: -d: -s: -m: -f: -t:", 0),
+    ("setuidgid", "", 1),
+    ("chpst", "-u: -U: -b: -e: -/: -n: -l: -L: -m: -d: -o: -p: -f: -c: -t:", 0),
+    ("cpulimit", "-l: -p: -e:", 0),
+    ("reptyr-run", "", 0),
+    ("tini", "-p: -e:", 0),
+    ("dumb-init", "-r:", 0),
+    ("gosu", "", 1),
+    ("su-exec", "", 1),
+    ("runcon", "-t: -u: -r: -l: -c", 0),
+    ("watch", "-n: --interval: -q:", 0),
+    (
+        "hyperfine",
+        "-w: --warmup: -r: --runs: -m: -M: -p: --prepare: -c: --cleanup: -n: -L: -s: --setup: --export-json:W --export-markdown:W --export-csv:W -S: --shell:",
+        0,
+    ),
+    ("entr", "", 0),
+    ("nodemon", "-w: -e: -x: -i:", 0),
+    ("direnv", "", 2),
+    ("exec", "-a:", 0),
+    ("command", "", 0),
+    ("builtin", "", 0),
+    ("sg", "", 1),
+    ("pkexec", "-u: --user:", 0),
+    (
+        "script",
+        "-c: --command: -o: -T:W -t::W -I:W -O:W -B:W --log-out:W --log-in:W --log-io:W --log-timing:W -E: -m: --logging-format: --echo:",
+        0,
+    ),
+];
+
+impl Engine<'_> {
+    /// Follows a wrapper; false where the name is none.
+    pub(crate) fn wrapper(&mut self, sh: &mut Shell, base: &str, argv: &[String]) -> bool {
+        match base {
+            "env" => self.env(sh, argv),
+            "sudo" => self.sudo(sh, argv),
+            "su" | "runuser" => self.su(sh, argv),
+            "sh" | "bash" | "dash" | "zsh" | "ksh" | "ksh93" | "mksh" | "ash" | "rbash" | "posh" | "yash" => self.shell(sh, base, argv),
+            "fish" | "csh" | "tcsh" | "nu" | "pwsh" | "elvish" | "xonsh" => self.other_shell(sh, base, argv),
+            "busybox" | "toybox" => {
+                if argv.len() > 1 && !argv[1].starts_with('-') {
+                    self.call(sh, argv[1..].to_vec(), false);
+                }
+            }
+            "xargs" | "gxargs" => self.xargs(sh, argv),
+            "parallel" => self.parallel(sh, argv),
+            "flock" => self.flock(sh, argv),
+            "chroot" => self.unknown("a program in another root", base),
+            "ssh" | "mosh" | "rsh" | "kubectl-exec" => {
+                if !argv.iter().any(|a| a == "-V" || a == "-G") {
+                    self.put(sh, 1, &UNK.to_string());
+                }
+            }
+            "script" => self.typescript(sh, argv),
+            "ifne" => {
+                if self.reads_input(sh) {
+                    self.call(sh, argv[1..].to_vec(), false);
+                }
+            }
+            "pee" => {
+                let text = self.take(sh, 0);
+                for script in &argv[1..] {
+                    let mut sub = self.child(sh, true);
+                    let id = self.stream(text.clone());
+                    sub.set_fd(0, Fd::In(id));
+                    self.script(&mut sub, script);
+                    self.end(&mut sub);
+                }
+            }
+            "prlimit" | "valgrind" | "setarch" | "firejail" | "capsh" => {
+                // options with glued values, then the command
+                let mut i = 1;
+                while argv.get(i).is_some_and(|a| a.starts_with('-') || base == "setarch" && i == 1 && !self.exists(sh, a)) {
+                    if base == "capsh" && argv[i] == "--" {
+                        let mut v = vec!["bash".to_owned()];
+                        v.extend(argv[i + 1..].iter().cloned());
+                        self.call(sh, v, false);
+                        return true;
+                    }
+                    i += 1;
+                }
+                self.call(sh, argv[i.min(argv.len())..].to_vec(), false);
+            }
+            "entr" => self.entr(sh, argv),
+            "start-stop-daemon" | "daemonize" => self.unknown("a program that can do anything", base),
+            _ => {
+                let Some((_, marks, skip)) = PLAIN.iter().find(|(n, _, _)| *n == base) else { return false };
+                let c = parse(&format!("{marks} ."), argv);
+                self.effects(sh, marks, &c);
+                if base == "command" && c.has(&["-v", "-V"]) || c.args.is_empty() && matches!(base, "nice" | "taskset") {
+                    return true;
+                }
+                for p in c.values(&["--prepare", "--cleanup", "--setup"]) {
+                    let p = p.to_owned();
+                    self.effect(sh, 'Y', &p, false);
+                }
+                let mut sub = sh.clone();
+                if let Some(d) = c.value(&["--wd", "--working-directory", "-w"]).filter(|_| matches!(base, "unshare" | "systemd-run")) {
+                    sub.cwd = self.full(sh, d);
+                }
+                let mut rest = c.args.get(*skip..).unwrap_or(&[]).to_vec();
+                // `taskset 0x3 cmd`, `chrt 5 cmd`
+                if matches!(base, "taskset") && rest.first().is_some_and(|r| r.starts_with(|ch: char| ch.is_ascii_digit())) {
+                    rest.remove(0);
+                }
+                if matches!(base, "watch") && !c.has(&["-x", "--exec"]) || matches!(base, "hyperfine" | "sg") {
+                    let lines = if base == "watch" { vec![rest.join(" ")] } else { rest };
+                    for l in lines {
+                        let l = if base == "sg" { l.trim_start_matches("-c").to_owned() } else { l };
+                        if !l.is_empty() {
+                            self.effect(&mut sub, 'Y', &l, false);
+                        }
+                    }
+                    return true;
+                }
+                if !rest.is_empty() {
+                    self.call(&mut sub, rest, false);
+                    sh.status = sub.status;
+                }
+            }
+        }
+        true
+    }
+
+    fn env(&mut self, sh: &mut Shell, argv: &[String]) {
+        let mut sub = sh.clone();
+        let mut i = 1;
+        let mut words: Vec<String> = argv.to_vec();
+        while i < words.len() {
+            let a = words[i].clone();
+            match a.as_str() {
+                "--" => {
+                    i += 1;
+                    break;
+                }
+                "-i" | "-" | "--ignore-environment" => {
+                    sub.vars.clear();
+                    sub.no_env = true;
+                    i += 1;
+                }
+                "-u" | "--unset" | "-C" | "--chdir" | "-S" | "--split-string" | "-a" | "--argv0" => {
+                    let v = words.get(i + 1).cloned().unwrap_or_default();
+                    self.env_option(&mut sub, sh, &a, &v, &mut words, i + 1);
+                    i += 2;
+                }
+                _ if a.starts_with("--") && a.contains('=') => {
+                    let (n, v) = a.split_once('=').unwrap_or((&a, ""));
+                    let (n, v) = (n.to_owned(), v.to_owned());
+                    self.env_option(&mut sub, sh, &n, &v, &mut words, i);
+                    i += 1;
+                }
+                _ if a.starts_with("-u") || a.starts_with("-C") || a.starts_with("-S") => {
+                    let (n, v) = (a[..2].to_owned(), a[2..].to_owned());
+                    self.env_option(&mut sub, sh, &n, &v, &mut words, i);
+                    i += 1;
+                }
+                _ if a.starts_with('-') => {
+                    if let Some(p) = a.strip_prefix("-vS").or_else(|| a.strip_prefix("-iS")) {
+                        let v = if p.is_empty() { words.get(i + 1).cloned().unwrap_or_default() } else { p.to_owned() };
+                        let at = if p.is_empty() { i + 1 } else { i };
+                        self.env_option(&mut sub, sh, "-S", &v, &mut words, at);
+                        i = at;
+                    }
+                    i += 1;
+                }
+                _ => break,
+            }
+        }
+        while let Some((k, v)) = words.get(i).and_then(|a| a.split_once('=')) {
+            let (k, v) = (k.to_owned(), v.to_owned());
+            sub.vars.insert(k, Var { value: Value::Text(v), exported: true, shape: ' ' });
+            i += 1;
+        }
+        if i >= words.len() {
+            self.put(sh, 1, &UNK.to_string());
+            return;
+        }
+        self.call(&mut sub, words[i..].to_vec(), false);
+        sh.status = sub.status;
+    }
+
+    fn env_option(&mut self, sub: &mut Shell, sh: &Shell, name: &str, value: &str, words: &mut Vec<String>, at: usize) {
+        match name {
+            "-u" | "--unset" => {
+                sub.vars.insert(value.to_owned(), Var { value: Value::Unset, exported: false, shape: ' ' });
+            }
+            "-C" | "--chdir" => sub.cwd = picture::tidy(&self.full(sh, value)),
+            "-S" | "--split-string" => {
+                // quotes and `${NAME}` work in it much as in a shell
+                let parsed = self.parsed(value);
+                if let Ok(super::syntax::Cmd::Simple { assigns, words: list, .. }) = &*parsed {
+                    let mut s = sub.clone();
+                    s.opts.noglob = true;
+                    let mut split: Vec<String> = assigns.iter().map(|a| self.one(&mut s, a)).collect();
+                    split.extend(self.fields(&mut s, list));
+                    let rest: Vec<String> = words.get(at + 1..).unwrap_or(&[]).to_vec();
+                    words.truncate(at + 1);
+                    words.extend(split);
+                    words.extend(rest);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn sudo(&mut self, sh: &mut Shell, argv: &[String]) {
+        let marks = "-u: -g: -h: -p: -C: -r: -t: -T: -U: -D: -R: --user: --group: --host: --prompt: --chdir: --chroot: --close-from: --other-user: --command-timeout: . -e -s -i";
+        let c = parse(marks, argv);
+        let mut sub = sh.clone();
+        if let Some(d) = c.value(&["-D", "--chdir"]) {
+            sub.cwd = self.full(sh, d);
+        }
+        if c.has(&["-R", "--chroot"]) {
+            self.unknown("a program in another root", "sudo");
+            return;
+        }
+        let mut args = c.args.clone();
+        while let Some((k, v)) = args.first().and_then(|a| a.split_once('=')) {
+            if !k.chars().all(|ch| ch.is_ascii_alphanumeric() || ch == '_') {
+                break;
+            }
+            sub.vars.insert(k.to_owned(), Var { value: Value::Text(v.to_owned()), exported: true, shape: ' ' });
+            args.remove(0);
+        }
+        if c.has(&["-e", "--edit"]) || c.name == "sudoedit" {
+            for a in &args {
+                self.effect(&mut sub, 'W', a, false);
+            }
+            return;
+        }
+        if c.has(&["-l", "-v", "-k", "-K", "-V"]) {
+            return;
+        }
+        if c.has(&["-s", "-i", "--shell", "--login"]) {
+            if c.has(&["-i", "--login"]) {
+                sub.cwd = UNK.to_string();
+            }
+            if args.is_empty() {
+                let t = self.take(sh, 0);
+                self.effect(&mut sub, 'Y', &t, false);
+            } else {
+                let t = args.join(" ");
+                self.effect(&mut sub, 'Y', &t, false);
+            }
+            return;
+        }
+        self.call(&mut sub, args, false);
+        sh.status = sub.status;
+    }
+
+    fn su(&mut self, sh: &mut Shell, argv: &[String]) {
+        let c = parse("-c: --command: -s: --shell: -g: -G: -u: --user: -w: -T", argv);
+        let mut sub = sh.clone();
+        if c.has(&["-l", "--login"]) || c.args.iter().any(|a| a == "-") {
+            sub.cwd = UNK.to_string();
+        }
+        if let Some(s) = c.value(&["-c", "--command"]) {
+            let mut child = self.child(&sub, false);
+            let s = s.to_owned();
+            self.script(&mut child, &s);
+            self.end(&mut child);
+        } else if c.name == "runuser" && c.has(&["-u", "--user"]) {
+            let rest = c.args.clone();
+            self.call(&mut sub, rest, false);
+        } else {
+            let t = self.take(sh, 0);
+            self.effect(&mut sub, 'Y', &t, false);
+        }
+    }
+
+    /// A shell that is run as a program.
+    fn shell(&mut self, sh: &mut Shell, base: &str, argv: &[String]) {
+        let posix = matches!(base, "sh" | "dash" | "ash" | "posh" | "yash");
+        let mut sub = self.child(sh, posix);
+        sub.arg0 = base.to_owned();
+        let (mut script, mut stdin, mut i) = (false, false, 1);
+        while i < argv.len() {
+            let a = argv[i].as_str();
+            if a == "--" || a == "-" {
+                i += 1;
+                break;
+            }
+            if !(a.starts_with('-') || a.starts_with('+')) || a.len() < 2 {
+                break;
+            }
+            if a.starts_with("--") {
+                match a {
+                    "--version" | "--help" => {
+                        self.put(sh, 1, &UNK.to_string());
+                        return;
+                    }
+                    "--rcfile" | "--init-file" => i += 1,
+                    _ => {}
+                }
+                i += 1;
+                continue;
+            }
+            let on = a.starts_with('-');
+            for ch in a[1..].chars() {
+                match ch {
+                    'c' => script = true,
+                    's' => stdin = true,
+                    'n' => sub.opts.noexec = on,
+                    'e' => sub.opts.errexit = on,
+                    'f' => sub.opts.noglob = on,
+                    'a' => sub.opts.allexport = on,
+                    'C' => sub.opts.noclobber = on,
+                    'o' | 'O' => {
+                        i += 1;
+                        match argv.get(i).map(String::as_str) {
+                            Some("errexit") => sub.opts.errexit = on,
+                            Some("noexec") => sub.opts.noexec = on,
+                            Some("noglob") => sub.opts.noglob = on,
+                            Some("nullglob") => sub.opts.nullglob = on,
+                            Some("dotglob") => sub.opts.dotglob = on,
+                            Some("globstar") => sub.opts.globstar = on,
+                            Some("expand_aliases") => sub.opts.aliases = on,
+                            Some("lastpipe") => sub.opts.lastpipe = on,
+                            _ => {}
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            i += 1;
+        }
+        if base == "zsh" {
+            // no splitting there, and other patterns; reading it as bash is close enough, but not sure
+            sub.opts.nullglob = false;
+        }
+        if !sub.opts.noexec
+            && let Some(f) = self.var(&sub, if posix { "ENV" } else { "BASH_ENV" }).filter(|f| !f.is_empty() && !posix)
+        {
+            let t = self.content(&sub, &f);
+            self.script(&mut sub, &t);
+        }
+        let rest = argv.get(i..).unwrap_or(&[]);
+        if script {
+            let Some(text) = rest.first() else { return };
+            if let Some(n) = rest.get(1) {
+                sub.arg0.clone_from(n);
+            }
+            sub.args = rest.get(2..).unwrap_or(&[]).to_vec();
+            self.script(&mut sub, text);
+        } else if stdin || rest.is_empty() {
+            sub.args = rest.to_vec();
+            let text = self.take(sh, 0);
+            self.script(&mut sub, &text);
+        } else {
+            let file = rest[0].clone();
+            if sub.opts.noexec {
+                return;
+            }
+            let text = self.content(sh, &file);
+            if text.contains(UNK) && file.contains(UNK) && text.chars().all(|c| c == UNK) {
+                self.unknown("the script is not known", &file);
+                return;
+            }
+            sub.arg0.clone_from(&file);
+            sub.args = rest[1..].to_vec();
+            self.script(&mut sub, &text);
+        }
+        self.end(&mut sub);
+        sh.status = sub.status;
+    }
+
+    /// A shell with another language: what is plain in it reads like ours; what is not stays unknown.
+    fn other_shell(&mut self, sh: &mut Shell, base: &str, argv: &[String]) {
+        match argv.iter().position(|a| a == "-c").and_then(|i| argv.get(i + 1)) {
+            Some(text) => {
+                let mut sub = self.child(sh, false);
+                let text = text.clone();
+                self.script(&mut sub, &text);
+                self.unknown("another shell's language", base);
+            }
+            None if argv.len() > 1 && argv[1..].iter().all(|a| a.starts_with("--")) => {}
+            None => self.unknown("another shell's language", base),
+        }
+    }
+
+    fn flock(&mut self, sh: &mut Shell, argv: &[String]) {
+        let c = parse("-w: -E: --wait: --timeout: --conflict-exit-code: .", argv);
+        let Some(lock) = c.args.first() else { return };
+        if lock.parse::<u32>().is_err() {
+            let full = self.full(sh, lock);
+            if self.fs.what(&full).is_none() {
+                self.effect(sh, 'W', lock, false);
+            }
+        }
+        let rest = &c.args[1..];
+        match rest.first().map(String::as_str) {
+            Some("-c" | "--command") => {
+                if let Some(s) = rest.get(1) {
+                    self.effect(sh, 'Y', s, false);
+                }
+            }
+            Some(_) => {
+                self.call(sh, rest.to_vec(), false);
+            }
+            None => {}
+        }
+    }
+
+    fn typescript(&mut self, sh: &mut Shell, argv: &[String]) {
+        let marks = "-c: --command: -o: -T:W -I:W -O:W -B:W -t:: --log-out:W --log-in:W --log-io:W --log-timing:W -E: -m: --timing::";
+        let c = parse(marks, argv);
+        self.effects(sh, marks, &c);
+        if let Some(t) = c.value(&["-t", "--timing"]) {
+            let t = t.to_owned();
+            self.effect(sh, 'W', &t, false);
+        }
+        if !c.has(&["-I", "-O", "-B", "--log-out", "--log-in", "--log-io"]) {
+            let f = c.args.first().map_or("typescript", String::as_str).to_owned();
+            self.effect(sh, 'W', &f, false);
+        }
+        let text = match c.value(&["-c", "--command"]) {
+            Some(t) => t.to_owned(),
+            None if c.args.len() > 1 => c.args[1..].join(" "),
+            None => self.take(sh, 0),
+        };
+        self.effect(sh, 'Y', &text, false);
+    }
+
+    fn entr(&mut self, sh: &mut Shell, argv: &[String]) {
+        let files = self.take(sh, 0);
+        let mut i = 1;
+        let mut shell = false;
+        while let Some(a) = argv.get(i).filter(|a| a.starts_with('-')) {
+            shell |= a.contains('s');
+            i += 1;
+        }
+        let first = files.lines().next().unwrap_or("").to_owned();
+        let rest: Vec<String> = argv[i..].iter().map(|a| if a == "/_" { first.clone() } else { a.clone() }).collect();
+        if shell {
+            let t = rest.join(" ");
+            self.effect(sh, 'Y', &t, false);
+        } else {
+            self.call(sh, rest, false);
+        }
+    }
+
+    fn xargs(&mut self, sh: &mut Shell, argv: &[String]) {
+        let marks = ". -a: --arg-file: -d: --delimiter: -E: -e:: -I: -i:: --replace:: -L: -l:: -n: --max-args: -P: --max-procs: -s: --max-chars: --max-lines:: --process-slot-var:";
+        let c = parse(marks, argv);
+        let text = match c.value(&["-a", "--arg-file"]) {
+            Some(f) => {
+                let f = f.to_owned();
+                self.content(sh, &f)
+            }
+            None => self.take(sh, 0),
+        };
+        let replace = c
+            .opts
+            .iter()
+            .rev()
+            .find(|(o, _)| matches!(o.as_str(), "-I" | "-i" | "--replace"))
+            .map(|(_, v)| v.clone().unwrap_or_else(|| "{}".into()));
+        let items: Vec<String> = if c.has(&["-0", "--null"]) {
+            text.split('\0').filter(|s| !s.is_empty()).map(str::to_owned).collect()
+        } else if let Some(d) = c.value(&["-d", "--delimiter"]) {
+            let d = match d {
+                "\\n" => '\n',
+                "\\0" => '\0',
+                "\\t" => '\t',
+                d => d.chars().next().unwrap_or('\n'),
+            };
+            text.strip_suffix(d).unwrap_or(&text).split(d).map(str::to_owned).filter(|s| !s.is_empty() && *s != "\n").collect()
+        } else if replace.is_some() {
+            text.lines().map(|l| l.trim_start().to_owned()).filter(|l| !l.is_empty()).map(|l| quoted_words(&l, false).join(" ")).collect()
+        } else if c.has(&["-L", "-l", "--max-lines"]) {
+            text.lines().filter(|l| !l.trim().is_empty()).map(str::to_owned).collect()
+        } else {
+            quoted_words(&text, true)
+        };
+        let mut command = c.args.clone();
+        if command.is_empty() {
+            command.push("echo".into());
+        }
+        let mut sub = sh.clone();
+        if c.value(&["-a", "--arg-file"]).is_none() {
+            sub.set_fd(0, Fd::Null);
+        }
+        if items.is_empty() {
+            if !c.has(&["-r", "--no-run-if-empty"]) && replace.is_none() {
+                self.call(&mut sub, command, false);
+            }
+            return;
+        }
+        if let Some(r) = replace {
+            for item in items.iter().take(500) {
+                let words = command.iter().map(|w| if r.is_empty() { w.clone() } else { w.replace(&r, item) }).collect();
+                self.call(&mut sub, words, false);
+            }
+        } else if c.has(&["-L", "-l", "--max-lines"]) {
+            for item in items.iter().take(500) {
+                let mut words = command.clone();
+                words.extend(quoted_words(item, true));
+                self.call(&mut sub, words, false);
+            }
+        } else {
+            let n = c.value(&["-n", "--max-args"]).and_then(|n| n.parse().ok()).filter(|n| *n > 0).unwrap_or(5000);
+            for chunk in items.chunks(n).take(500) {
+                let mut words = command.clone();
+                words.extend(chunk.iter().cloned());
+                self.call(&mut sub, words, false);
+            }
+        }
+        if items.len() > 500 {
+            self.unknown("too many words", "xargs");
+        }
+        sh.status = None;
+    }
+
+    fn parallel(&mut self, sh: &mut Shell, argv: &[String]) {
+        // moreutils' `parallel -j 4 command -- args`, GNU's `parallel command ::: args`
+        let marks =
+            ". -j: --jobs: -a: --arg-file: -n: -N: -L: -I: --colsep: -C: --delay: --timeout: --joblog:W --results:d -S: --tmpdir: -d: -l:";
+        let c = parse(marks, argv);
+        self.effects(sh, marks, &c);
+        let mut command: Vec<String> = Vec::new();
+        let mut items: Vec<String> = Vec::new();
+        let mut seen = false;
+        for a in &c.args {
+            if matches!(a.as_str(), ":::" | ":::+" | "--") {
+                seen = true;
+            } else if a == "::::" {
+                seen = true;
+                self.unknown("a list of words can't be read", a);
+            } else if seen {
+                items.push(a.clone());
+            } else {
+                command.push(a.clone());
+            }
+        }
+        let mut lines: Vec<String> = Vec::new();
+        if seen && command.is_empty() {
+            lines = items.clone();
+        }
+        if !seen {
+            let text = match c.value(&["-a", "--arg-file"]) {
+                Some(f) => {
+                    let f = f.to_owned();
+                    self.content(sh, &f)
+                }
+                None => self.take(sh, 0),
+            };
+            items = text.lines().map(str::to_owned).collect();
+            if command.is_empty() {
+                lines = items.clone();
+            }
+        }
+        if lines.is_empty() {
+            for item in items.iter().take(300) {
+                let joined = command.join(" ");
+                let base = picture::split(item).1.to_owned();
+                let stem = item.rsplit_once('.').map_or(item.as_str(), |x| x.0).to_owned();
+                let forms = [
+                    ("{}", item.clone()),
+                    ("{.}", stem),
+                    ("{/}", base),
+                    ("{//}", picture::split(item).0.to_owned()),
+                    ("{1}", item.clone()),
+                ];
+                let mut line = joined.clone();
+                for (k, v) in &forms {
+                    line = line.replace(k, v);
+                }
+                if line == joined {
+                    line.push(' ');
+                    line.push_str(item);
+                }
+                lines.push(line);
+            }
+        }
+        for l in lines.iter().take(300) {
+            self.effect(sh, 'Y', l, false);
+        }
+    }
+}
+
+/// Words as `xargs` reads them: blanks part, quotes and backslashes join.
+fn quoted_words(text: &str, blanks: bool) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut cur: Option<String> = None;
+    let mut it = text.chars();
+    while let Some(ch) = it.next() {
+        match ch {
+            '\'' | '"' => {
+                let c = cur.get_or_insert_default();
+                for x in it.by_ref() {
+                    if x == ch {
+                        break;
+                    }
+                    c.push(x);
+                }
+            }
+            '\\' => {
+                if let Some(x) = it.next() {
+                    cur.get_or_insert_default().push(x);
+                }
+            }
+            '\n' => out.extend(cur.take()),
+            c if blanks && c.is_whitespace() => out.extend(cur.take()),
+            c => cur.get_or_insert_default().push(c),
+        }
+    }
+    out.extend(cur);
+    out
+}

@@ -1,0 +1,296 @@
+//! Mutated commands: nothing panics, hangs, or takes long.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use loci::custody::shell::{self, GitAnswer, Input, Kind, Meta, Packed, Words, World};
+
+/// A disk of a few files, without any real one behind it.
+struct Toy;
+
+impl World for Toy {
+    fn meta(&self, path: &Path) -> Option<Meta> {
+        let p = path.to_string_lossy();
+        let kind = match p.as_ref() {
+            "/" | "/r" | "/r/owned" | "/r/free" | "/r/owned/sub" | "/r/.git" => Kind::Dir,
+            "/r/l" | "/r/loop" => Kind::Link,
+            _ if p.starts_with("/r/") && p.matches('/').count() < 5 && p.contains('.') => Kind::File,
+            _ => return None,
+        };
+        Some(Meta { kind, len: 10, mtime: 5, mode: 0o755 })
+    }
+    fn read_link(&self, path: &Path) -> Option<PathBuf> {
+        if path.ends_with("loop") { Some("loop".into()) } else { Some("owned".into()) }
+    }
+    fn list(&self, dir: &Path, _max: usize) -> Option<Vec<(String, Kind)>> {
+        self.meta(dir).filter(|m| m.kind == Kind::Dir)?;
+        Some(vec![("a.txt".into(), Kind::File), ("sub".into(), Kind::Dir), ("l".into(), Kind::Link), ("b.sh".into(), Kind::File)])
+    }
+    fn read(&self, path: &Path, _max: usize) -> Option<Vec<u8>> {
+        self.meta(path)?;
+        Some(if path.ends_with("b.sh") {
+            b"#!/bin/sh\n. ./b.sh; ./b.sh; echo $(cat a.txt)\n".to_vec()
+        } else {
+            b"owned/a.txt\nfree/x.txt\n".to_vec()
+        })
+    }
+    fn unpack(&self, _: &[u8], _: Packed) -> Option<Vec<u8>> {
+        None
+    }
+    fn git(&self, _: &Path, args: &[&str], _: &[(String, String)]) -> Option<GitAnswer> {
+        Some(GitAnswer { ok: !args.contains(&"x"), stdout: b"owned/a.txt\0free/x.txt\0".to_vec() })
+    }
+    fn now(&self) -> i64 {
+        100
+    }
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+    fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next() % (n.max(1) as u64)).unwrap_or(0)
+    }
+}
+
+const BITS: &[&str] = &[
+    "$(",
+    ")",
+    "`",
+    "\"",
+    "'",
+    "{",
+    "}",
+    "${",
+    "$((",
+    "))",
+    "<<E\n",
+    "\nE\n",
+    "|",
+    "&&",
+    "||",
+    ";",
+    "&",
+    ">",
+    ">>",
+    "<",
+    "<(",
+    ">(",
+    "2>&1",
+    "[[",
+    "]]",
+    "((",
+    "if ",
+    "then ",
+    "fi",
+    "while :; do ",
+    "done",
+    "for x in ",
+    "case x in ",
+    "esac",
+    "f() { ",
+    "f",
+    "eval ",
+    "bash -c ",
+    "xargs ",
+    "find . -exec ",
+    "{} \\;",
+    "{1..99999999}",
+    "{a,b,c}{a,b,c}{a,b,c}{a,b,c}",
+    "*",
+    "**/*",
+    "?",
+    "[!a]",
+    "$x",
+    "${x//a/b}",
+    "${x:=$x$x}",
+    "x=$x$x",
+    "\\",
+    "\n",
+    "\0",
+    "é",
+    "\u{10FFFD}",
+    "~",
+    "/dev/fd/63",
+    "git ",
+    "sed -i ",
+    "s/\\(a*\\)*/\\1\\1/g",
+    "awk '{print > $1}' ",
+    "python3 -c ",
+    "perl -e ",
+    "node -e ",
+    "tar xf ",
+    "owned/a.txt",
+    "999999999999999999999",
+    "-",
+    "--",
+    "<<<",
+    "$'\\x",
+    "$\"",
+    "!",
+    "#",
+    "@(",
+    "+(a|",
+    "set -- ",
+    "$@",
+    "alias f='f f'",
+    "trap f EXIT",
+    "exec 3<>",
+    "read x",
+    "printf '%99999999s' ",
+    "(((((((((",
+    "[[[[[[",
+    "$($($($(",
+    "{{{{{",
+    "while true; do true; done",
+    "until false; do f; done",
+    "f() { f; f; }; f",
+    ":(){ :|:& };:",
+    "make -f- ",
+    "x[$x]=1",
+    "((x[x[x[0]]]++))",
+    "seq 1 1000000",
+    "yes | ",
+    "cat /dev/zero | ",
+];
+
+fn seeds() -> Vec<String> {
+    let cases = crate::cases::load("shell");
+    let texts = cases.iter().filter_map(|case| case["command"].as_str()).map(str::to_owned);
+    std::iter::once("echo a > owned/a.txt".to_owned()).chain(texts).collect()
+}
+
+fn mutate(rng: &mut Rng, seeds: &[String]) -> String {
+    let mut s: Vec<char> = seeds[rng.below(seeds.len())].chars().collect();
+    for _ in 0..=rng.below(6) {
+        let at = rng.below(s.len() + 1);
+        match rng.below(7) {
+            0 => {
+                let bit: Vec<char> = BITS[rng.below(BITS.len())].chars().collect();
+                s.splice(at..at, bit);
+            }
+            1 => {
+                let end = (at + rng.below(8)).min(s.len());
+                s.drain(at..end);
+            }
+            2 => {
+                let other: Vec<char> = seeds[rng.below(seeds.len())].chars().collect();
+                let from = rng.below(other.len() + 1);
+                s.splice(at..at, other[from..].to_vec());
+            }
+            3 => {
+                let end = (at + rng.below(20)).min(s.len());
+                let part = s[at..end].to_vec();
+                for _ in 0..rng.below(12) {
+                    s.splice(at..at, part.clone());
+                }
+            }
+            4 if !s.is_empty() => {
+                let k = rng.below(s.len());
+                s[k] = char::from_u32(u32::try_from(rng.below(128)).unwrap_or(65)).unwrap_or('x');
+            }
+            5 => {
+                let bit = BITS[rng.below(BITS.len())].repeat(rng.below(60));
+                s.splice(at..at, bit.chars());
+            }
+            _ => {
+                let bit: Vec<char> = BITS[rng.below(BITS.len())].chars().collect();
+                s.extend(bit);
+            }
+        }
+    }
+    s.truncate(20_000);
+    s.into_iter().collect()
+}
+
+/// The bound for one command is 50 ms in a release build; what is built for tests is about twenty times
+/// slower, and shares the machine with other tests.
+const BOUND: Duration = if cfg!(debug_assertions) { Duration::from_millis(50 * 40) } else { Duration::from_millis(50) };
+
+fn read_in_time(text: &str, env: &BTreeMap<String, String>) -> Result<Duration, String> {
+    let input = Input { command: Words::Script(text), cwd: Path::new("/r"), env, home: None };
+    let start = Instant::now();
+    let read = std::panic::catch_unwind(|| shell::read(&input, &Toy));
+    let took = start.elapsed();
+    match read {
+        Err(_) => Err(format!("panic: {text:?}")),
+        Ok(_) if took > BOUND => Err(format!("{took:?}: {text:?}")),
+        Ok(_) => Ok(took),
+    }
+}
+
+fn environment() -> BTreeMap<String, String> {
+    [("HOME".to_owned(), "/r".to_owned()), ("PATH".to_owned(), "/bin".to_owned())].into()
+}
+
+/// For three seconds, or `FUZZ_SECONDS`; `FUZZ_SEED` sets where it starts.
+#[test]
+fn no_command_panics_or_takes_long() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = seeds();
+    let env = environment();
+    let mut rng = Rng(number("FUZZ_SEED").unwrap_or(0x9E37_79B9_7F4A_7C15));
+    let end = Instant::now() + Duration::from_secs(number("FUZZ_SECONDS").unwrap_or(3));
+    let (mut count, mut slowest, mut faults) = (0_u64, (Duration::ZERO, String::new()), Vec::new());
+    while Instant::now() < end && faults.len() < 10 {
+        let text = mutate(&mut rng, &seeds);
+        count += 1;
+        match read_in_time(&text, &env) {
+            Ok(took) if took > slowest.0 => slowest = (took, text),
+            Ok(_) => {}
+            Err(fault) => faults.push(fault),
+        }
+    }
+    eprintln!("{count} commands, slowest {:?}: {}", slowest.0, slowest.1.chars().take(300).collect::<String>());
+    assert!(faults.is_empty(), "{}", faults.join("\n---\n"));
+}
+
+/// What grows without bound: nesting of every kind, closed and unclosed, and words of any length.
+#[test]
+fn nesting_and_long_words_cost_little() {
+    let env = environment();
+    let mut faults = Vec::new();
+    for open in [
+        "${x:=${",
+        "${x:=",
+        "$(",
+        "`",
+        "$((",
+        "\"$(",
+        "\"${x:-",
+        "<(",
+        "{a,",
+        "((",
+        "[[ (",
+        "if ",
+        "case x in (a) ",
+        "x=(",
+        "@(",
+        "eval '",
+        "$'",
+        "! ",
+    ] {
+        for count in [10, 39, 300, 5_000] {
+            faults.extend(read_in_time(&format!("echo {}", open.repeat(count)), &env).err());
+            faults.extend(read_in_time(&format!("echo {}a > owned/a.txt", open.repeat(count)), &env).err());
+        }
+    }
+    for close in [("$(", ")"), ("${x:-", "}"), ("(", ")"), ("{ ", "; }"), ("\"$(echo ", ")\"")] {
+        for count in [10, 39, 300] {
+            faults.extend(read_in_time(&format!("echo {}a{}", close.0.repeat(count), close.1.repeat(count)), &env).err());
+        }
+    }
+    let long = "ab*[c]".repeat(20_000);
+    for program in ["grep", "sed", "awk", "rm", "echo", "find . -name", "[[ $x == ", "case $x in ", "git add", "python3 -c", "tar xf"] {
+        faults.extend(read_in_time(&format!("{program} {long}"), &env).err());
+        faults.extend(read_in_time(&format!("{program} '{long}' owned/a.txt"), &env).err());
+    }
+    assert!(faults.is_empty(), "{}", faults.iter().map(|fault| fault.chars().take(200).collect::<String>()).collect::<Vec<_>>().join("\n"));
+}
