@@ -13,9 +13,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
-use crate::custody;
 use crate::custody::act::{Act, ActKind};
-use crate::custody::asker;
 use crate::custody::person::Person;
 use crate::custody::ruling::Why;
 use crate::custody::wall::Walled;
@@ -238,24 +236,14 @@ fn allowed(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result
     if nodes.is_empty() || grant::person(context) == Person::Yes {
         return Ok(None);
     }
-    let (asker, _) = asker::here(&context.env, &context.cwd)?;
     let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
     let acts: Vec<Act> = std::iter::once(act(dir)).chain(nodes.iter().map(|node| act(&dir.join(&node.rel)))).collect();
-    let ruling = custody::rule(&acts, &asker, &grant::surroundings(context)?);
+    let ruling = grant::ruled(context, &acts)?;
     // A new agent is not the one that asks; who may own, hook or schedule is asked below.
     let mine =
         |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));
     if let Some(refused) = ruling.refused().find(|refused| !mine(&refused.why)) {
-        let owner = refused.owner.as_ref().map_or("somebody", |owner| owner.who.name());
-        let by = refused.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
-        context.say(&format!("refused: {} is {owner}'s{by}", context.shown(refused.path())));
-        context.print(String::new, || {
-            json!({
-                "schema": 1, "done": false, "refused": refused.path().to_string_lossy(), "owner": owner,
-                "decided_by": refused.decided_by.as_deref().map(Path::to_string_lossy), "why": refused.why.word(),
-            })
-        })?;
-        return Ok(Some(Answer::No));
+        return grant::refused(context, refused).map(Some);
     }
     let Some((node, what)) = nodes.iter().find_map(|node| Some((node, template::needs_person(&node.rel)?))) else { return Ok(None) };
     if args.dry_run {
