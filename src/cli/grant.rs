@@ -57,7 +57,11 @@ pub fn unless_refused(context: &Context, acts: &[Act], command: &str, dry_run: b
     let ruling = ruled(context, acts)?;
     // What can't be judged is not written: here every path is a real one, so nothing is lost by it.
     let Some(stopped) = ruling.acts.iter().find(|act| act.verdict != Verdict::Allow) else { return Ok(None) };
-    if matches!(stopped.why, Why::Wall(_)) && !dry_run {
+    if matches!(stopped.why, Why::Wall(_)) && dry_run {
+        context.say(&format!("note: only a person may do this ({evidence}); it would be filed as a request"));
+        return Ok(None);
+    }
+    if matches!(stopped.why, Why::Wall(_)) {
         return request(context, stopped.path(), command, &evidence).map(Some);
     }
     refused(context, stopped).map(Some)
