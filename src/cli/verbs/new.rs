@@ -18,6 +18,7 @@ use crate::custody::person::Person;
 use crate::custody::ruling::Why;
 use crate::custody::wall::Walled;
 use crate::sys::disk::{self, Kind};
+use crate::sys::lock::{Lock, LockError};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 use crate::tree::card;
@@ -64,6 +65,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Where the body can't be made; then nothing of it is there.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
+    let _lock = hold(context, &dir, args.dry_run)?;
     let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
     let id = id(&args, &dir)?;
     let values = values(&template, &id, &args)?;
@@ -100,6 +102,19 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let made = Made { paths: shown_nodes(&dir, &missing), kept };
     context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
     Ok(Answer::Yes)
+}
+
+/// One agent is made at a time below one top, or two would get the same id. Where no lock can be made
+/// (a state folder that is read-only) it goes without.
+fn hold(context: &Context, dir: &Path, dry_run: bool) -> Result<Option<Lock>, Failure> {
+    if dry_run {
+        return Ok(None);
+    }
+    match near::hold(context, "new", &near::top(context, dir)) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Disk(_)) => Ok(None),
+        Err(held) => Err(held.into()),
+    }
 }
 
 /// The directory that is meant: absolute, real as far as it exists.
