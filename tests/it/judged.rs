@@ -107,10 +107,12 @@ fn an_agent_changes_no_level_of_somebody_else_and_nothing_in_the_wall() {
         }
     }
     alice(&world, "home/r/agents/alice", &["toggle", "rules/v", "off", "--level", "LEVEL", "--vendor"], "home").exits(1);
-    // A dry run says the same, and files nothing.
+    // A dry run says it too, and files nothing.
     let mail = world.snapshot("home");
-    alice(&world, "home", &["toggle", "rules/y", "off", "--dry-run"], "home").exits(1);
-    let refused = alice(&world, "home/r", &["toggle", "rules/y", "off", "--level", "LEVEL", "--dry-run"], "home/r/services/billing").exits(1);
+    let dry = alice(&world, "home", &["toggle", "rules/y", "off", "--dry-run"], "home").exits(0);
+    assert!(dry.stderr.contains("only a person may do this"), "{}", dry.stderr);
+    let refused =
+        alice(&world, "home/r", &["toggle", "rules/y", "off", "--level", "LEVEL", "--dry-run"], "home/r/services/billing").exits(1);
     assert!(refused.stderr.contains("refused: ") && refused.stderr.contains("is billing's"), "{}", refused.stderr);
     assert_eq!(world.snapshot("home"), mail);
 }
@@ -129,4 +131,116 @@ fn an_agent_equips_itself_and_a_person_equips_everybody() {
         world.loci(level, ["loadout", "archive", "q", "--here"]).exits(0);
         world.loci(level, ["loadout", "rm", "q"]).exits(0);
     }
+}
+
+/// Starts calls at the same time, and waits for all of them.
+fn at_once(calls: Vec<std::process::Command>) -> Vec<Run> {
+    let threads: Vec<_> = calls.into_iter().map(|mut call| std::thread::spawn(move || Run::of(&mut call, None))).collect();
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+#[test]
+fn of_many_that_make_one_id_one_does() {
+    let world = Sandbox::new();
+    world.dir("r/.git");
+    let call = |at: usize| {
+        let mut call = world.command("r");
+        call.args(["new", &format!("y{at}"), "--id", "same"]);
+        call
+    };
+    let runs = at_once((0..8).map(call).collect());
+    let made = (0..8).filter(|at| world.path(format!("r/y{at}")).exists()).count();
+    assert_eq!((runs.iter().filter(|run| run.code == Some(0)).count(), made), (1, 1), "{runs:?}");
+    assert!(runs.iter().all(|run| run.code == Some(0) || run.stderr.contains("is that already")), "{runs:?}");
+}
+
+#[test]
+fn of_many_that_connect_or_disconnect_all_are_content() {
+    let world = Sandbox::new();
+    world.dir("r").file("home/.claude/settings.json", "{\n  \"model\": \"x\"\n}\n");
+    let before = world.snapshot("home");
+    let temp = "home/.claude/.loci-tmp-2147483000-0";
+    world.file(temp, "left by a run that was killed");
+    for verb in ["connect", "disconnect"] {
+        let call = |harness: &str| {
+            let mut call = world.command("r");
+            call.args([verb, harness]);
+            call
+        };
+        let runs = at_once((0..8).map(|at| call(if at % 2 == 0 { "claude" } else { "codex" })).collect());
+        assert!(runs.iter().all(|run| run.code == Some(0)), "{verb}: {runs:?}");
+        assert_eq!(world.read("home/.claude/settings.json").contains("gate --for claude"), verb == "connect");
+        assert!(!world.path(temp).exists());
+    }
+    assert_eq!(world.read("home/.claude/settings.json"), "{\n  \"model\": \"x\"\n}\n");
+    let mut after = world.snapshot("home");
+    after.retain(|path, _| !path.starts_with(".loci"));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_directory_whose_dotdir_is_lost_is_closed_and_a_file_of_that_name_is_said() {
+    let world = Sandbox::new();
+    world.dir("r/.git").file("r/agents/alice/.loci/agent.md", "---\nid: alice\n---\n");
+    world.link("r/lost/.loci", "/nowhere/at/all").file("r/plain/.loci", "");
+    let run = world.loci("r/agents/alice", ["check", "../../lost/x.rs"]).exits(1);
+    assert!(run.stdout.contains("lost/.loci") || run.stderr.contains("lost/.loci"), "{run:?}");
+    let found = world.loci("r", ["doctor"]).exits(1);
+    for path in ["lost/.loci", "plain/.loci"] {
+        assert!(found.stdout.contains(path), "{path}: {}", found.stdout);
+    }
+}
+
+#[test]
+fn a_foreign_file_behind_a_set_is_not_quoted() {
+    let world = Sandbox::new();
+    world.file("r/.loci/rules/a.md", "a").file("secret.yaml", "api: s3cr3t-value\nother: x\n").dir("r/.loci/sets");
+    world.link("r/.loci/sets/s.yaml", "../../../secret.yaml");
+    for args in [&["equip", "s"][..], &["sets", "show", "s"], &["equip", "s", "--json"]] {
+        let run = world.loci("r", args).exits(2);
+        assert!(!run.stderr.contains("api") && !run.stdout.contains("api") && !run.stderr.contains("s3cr3t"), "{run:?}");
+    }
+    world.file("r/.loci/sets/long.yaml", format!("{}: {{}}\n", "x".repeat(5000)));
+    let run = world.loci("r", ["equip", "long"]).exits(2);
+    assert!(run.stderr.len() < 600, "{}", run.stderr.len());
+}
+
+#[test]
+fn a_text_without_end_is_not_handed_over() {
+    let world = Sandbox::new();
+    world.file("r/owned/.loci/owner.md", "---\nowner: bob\n---\n").file("r/alice/.loci/agent.md", "---\nid: alice\n---\n");
+    let target = world.path("r/owned/x");
+    let payload = serde_json::json!({
+        "session_id": "s", "hook_event_name": "PreToolUse", "cwd": world.path("r/alice"), "tool_name": "Write",
+        "tool_input": { "file_path": target, "content": "x" },
+    });
+    let mut gate = world.command("r/alice");
+    gate.args(["gate", "--for", "claude"]);
+    Run::of(&mut gate, Some(payload.to_string().as_bytes())).exits(2);
+    let sent = world.read("r/alice/.loci/memory/sent/log.jsonl");
+    let id = serde_json::from_str::<serde_json::Value>(sent.lines().next().unwrap()).unwrap()["id"].as_str().unwrap().to_owned();
+    let before = world.snapshot("r");
+    let run = world.loci("r/alice", ["handover", &id, &"x".repeat(16 * 1024 + 1)]).exits(2);
+    assert!(run.stderr.starts_with("error: ") && run.stderr.contains("16384"), "{}", run.stderr);
+    assert_eq!(world.snapshot("r"), before);
+    world.loci("r/alice", ["handover", &id, &"x".repeat(16 * 1024)]).exits(0);
+}
+
+#[test]
+fn whoever_gets_exit_2_reads_why() {
+    let world = Sandbox::new();
+    world.file("r/.loci/rules/a.md", "a");
+    let full = |args: &[&str]| {
+        let out = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let done = world.command("r").args(args).stdout(out).output().unwrap();
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    if std::path::Path::new("/dev/full").exists() {
+        for args in [&["--help"][..], &["equip", "--json"], &["nonsense", "--json"], &["sets", "show", "nowhere", "--json"]] {
+            let (code, stderr) = full(args);
+            assert!(code == Some(2) && stderr.starts_with("error: "), "{args:?}: {code:?} {stderr}");
+        }
+    }
+    let bare = world.loci("r", [] as [&str; 0]).exits(2);
+    assert!(bare.stderr.starts_with("error: a verb is missing\n") && bare.stderr.contains("Usage"), "{}", bare.stderr);
 }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
+use crate::cli::near::word;
 use crate::cli::output;
 use crate::cli::wardrobe::{self, LevelFlag};
-use crate::cli::near::word;
 use crate::cli::{Answer, Outcome, grant};
 use crate::loadout::archive::{self, Archive, Stores};
 use crate::loadout::history::{self, MatchedBy};

@@ -4,8 +4,8 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
-use crate::cli::wardrobe::{self, LevelFlag};
 use crate::cli::near;
+use crate::cli::wardrobe::{self, LevelFlag};
 use crate::cli::{Answer, Outcome, grant};
 use crate::loadout::wear::{self, Returned};
 
