@@ -72,8 +72,10 @@ impl Failure {
                 "path": self.path.as_ref().map(|path| path.to_string_lossy()), "line": self.line,
                 "causes": self.causes, "hint": self.hint,
             }});
-            // Nobody is left to tell if standard output is gone.
-            let _ = term::out(format!("{object}\n").as_bytes());
+            // Where standard output can't take it, it is said to people.
+            if term::out(format!("{object}\n").as_bytes()).is_err() {
+                term::err(&self.to_string());
+            }
         } else {
             term::err(&self.to_string());
         }

@@ -1,6 +1,6 @@
 //! Grants are a person's: called inside an agent's session a verb files a request instead.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -12,8 +12,10 @@ use crate::custody::asker;
 use crate::custody::delegation::{self, Attempt, Change};
 use crate::custody::find;
 use crate::custody::person::{self, Person};
-use crate::custody::{self, Surroundings};
+use crate::custody::ruling::{Verdict, Why};
+use crate::custody::{self, ActRuling, Surroundings};
 use crate::sys::time;
+use crate::tree::dotdirs::IDENTITY;
 
 /// What custody has to know about this machine.
 ///
@@ -45,6 +47,68 @@ pub fn or_request(context: &Context, file: &Path, command: &str) -> Result<Optio
 /// The words that loci was called with: what a person approves is that, and nothing that is like it.
 fn argv(context: &Context) -> Option<Vec<String>> {
     context.argv.iter().map(|word| word.to_str().map(str::to_owned)).collect()
+}
+
+/// Asks the judge about everything that a verb would write, before it writes. Every verb that changes
+/// files comes by here or by [`or_request`], so that nobody gets past the gate by calling loci itself.
+///
+/// `None`: go on; a person may. What is in the wall is filed as a request (a dry run files none), what
+/// is somebody's is refused; both answer no. `command` is how a person would run it.
+///
+/// # Errors
+/// Where it can't be said who asks, or the request can't be filed.
+pub fn unless_refused(context: &Context, acts: &[Act], command: &str, dry_run: bool) -> Result<Option<Answer>, Failure> {
+    let Person::No(evidence) = person(context) else { return Ok(None) };
+    let ruling = ruled(context, acts)?;
+    // What can't be judged is not written: here every path is a real one, so nothing is lost by it.
+    let Some(stopped) = ruling.acts.iter().find(|act| act.verdict != Verdict::Allow) else { return Ok(None) };
+    if matches!(stopped.why, Why::Wall(_)) && dry_run {
+        context.say(&format!("note: only a person may do this ({evidence}); it would be filed as a request"));
+        return Ok(None);
+    }
+    if matches!(stopped.why, Why::Wall(_)) {
+        return request(context, stopped.path(), command, &evidence).map(Some);
+    }
+    refused(context, stopped).map(Some)
+}
+
+/// What the judge says to whoever asks here.
+///
+/// # Errors
+/// Where it can't be said who asks, or the settings can't be used.
+pub fn ruled(context: &Context, acts: &[Act]) -> Result<custody::Ruling, Failure> {
+    let (asker, _) = asker::here(&context.env, &context.cwd)?;
+    Ok(custody::rule(acts, &asker, &surroundings(context)?))
+}
+
+/// Says that an act was refused, and whose the path is.
+///
+/// # Errors
+/// Where it can't be printed.
+pub fn refused(context: &Context, stopped: &ActRuling) -> Outcome {
+    let path = context.shown(stopped.path());
+    let owner = stopped.owner.as_ref().map_or("somebody", |owner| owner.who.name());
+    let by = stopped.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
+    match &stopped.why {
+        Why::Unresolved(why) => context.say(&format!("refused: whose {path} is can't be said: {why}")),
+        _ => context.say(&format!("refused: {path} is {owner}'s{by}")),
+    }
+    context.print(String::new, || {
+        json!({
+            "schema": 1, "done": false, "refused": stopped.path().to_string_lossy(), "owner": owner,
+            "decided_by": stopped.decided_by.as_deref().map(Path::to_string_lossy), "why": stopped.why.word(),
+        })
+    })?;
+    Ok(Answer::No)
+}
+
+/// The acts of a change of a level: each path with all below it, taken away from or brought in under
+/// that name. That the level is changed at all counts too, since a change settles what an earlier one
+/// left there.
+pub fn changes<'a>(level: &Path, paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<Act> {
+    let of_level = Act { kind: ActKind::Write, path: level.join(IDENTITY).join("loadout"), follow: true, below: false };
+    let act = |path: &PathBuf| Act { kind: ActKind::Rename, path: path.clone(), follow: false, below: true };
+    std::iter::once(of_level).chain(paths.into_iter().map(act)).collect()
 }
 
 fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Outcome {

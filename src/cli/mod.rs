@@ -20,6 +20,7 @@ pub mod wardrobe;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
+use clap::error::ErrorKind;
 
 use crate::hooks::connect;
 use crate::sys::{process, term};
@@ -75,15 +76,21 @@ fn usage(error: &clap::Error) -> ExitCode {
         let json = std::env::args_os().any(|arg| arg == "--json");
         let text = error.to_string();
         if json {
-            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            let missing = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+            let first = if missing { "a verb is missing" } else { text.lines().next().unwrap_or_default().trim_start_matches("error: ") };
             Failure::new("usage", first).hint("loci --help").show(true);
+        } else if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            term::err(&format!("error: a verb is missing\n\n{text}"));
         } else {
             term::err(&text);
         }
-        ExitCode::from(2)
-    } else if term::out(error.to_string().as_bytes()).is_ok() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(2)
+        return ExitCode::from(2);
+    }
+    match term::out(error.to_string().as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            Failure::new("io", "failed to write to standard output").caused_by(&error).show(false);
+            ExitCode::from(2)
+        }
     }
 }

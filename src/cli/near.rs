@@ -1,10 +1,16 @@
 //! What lies around where people are: how far a search goes, and how a path is written in a hint.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::context::Context;
+use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::{disk, env, shown};
+use crate::text::digest;
 use crate::tree::climb;
+
+/// How long a change waits for another one of its kind.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What bounds the search for a body: the root that was named, else the outermost directory up from
 /// here, below the home, that is the top of a repository or carries a `.loci`.
@@ -18,6 +24,16 @@ pub fn top(context: &Context, dir: &Path) -> PathBuf {
     let inside = |dir: &&Path| **dir != home && !home.starts_with(dir);
     let marks = |dir: &&Path| [".git", ".loci"].iter().any(|name| matches!(disk::look(&dir.join(name)), Ok(Some(_))));
     climb::up(dir).take_while(inside).filter(marks).last().unwrap_or(dir).to_owned()
+}
+
+/// The lock for changes of one kind about one path: who comes second waits, a while.
+///
+/// # Errors
+/// Where somebody keeps it, or it can't be made.
+pub fn hold(context: &Context, what: &str, about: &Path) -> Result<Lock, LockError> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let name: String = digest::sha256(about.as_os_str().as_bytes()).chars().take(16).collect();
+    lock::take(&context.state.join("locks").join(format!("{what}-{name}")), what, PATIENCE)
 }
 
 /// A path as a word of a command that somebody will run.

@@ -119,6 +119,21 @@ pub fn unless_person(context: &Context, file: &Path, command: &str) -> Result<Op
     grant::or_request(context, file, command)
 }
 
+/// Hands what sets would rename to the judge; `None`: go on.
+///
+/// # Errors
+/// As [`grant::unless_refused`].
+pub fn unless_refused(
+    context: &Context,
+    level: &Level,
+    decision: &Decision,
+    command: &str,
+    dry_run: bool,
+) -> Result<Option<Answer>, Failure> {
+    let paths = decision.renames.iter().flat_map(|one| [&one.from, &one.to]);
+    grant::unless_refused(context, &grant::changes(&level.dir, paths), command, dry_run)
+}
+
 /// What an interrupted change had left, said to people.
 pub fn say_settled(context: &Context, settled: &Settled) {
     for sentence in settled.sentences() {

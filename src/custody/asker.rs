@@ -195,6 +195,8 @@ fn keep(path: &Path, session: &str, asker: &Asker, now: Timestamp) -> Result<Opt
     let record = json!({ "schema": 1, "session": session, "since": time::to_second(now), "asker": kept_asker });
     if let Some(parent) = path.parent() {
         disk::make_dirs(parent)?;
+        // Once a session: what killed runs left. Nothing hangs on it.
+        let _ = disk::sweep_temps(parent);
     }
     match disk::write_new(path, format!("{record}\n").as_bytes(), 0o600) {
         Ok(()) => Ok(None),

@@ -36,7 +36,8 @@ const PREFIXES: &[(&str, usize)] = &[
 ];
 
 /// Words that stand before a secret, in lower case.
-const WORDS: &[&str] = &["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "private_key"];
+const WORDS: &[&str] =
+    &["password", "passwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "private_key", "authorization"];
 
 fn in_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'~')
@@ -72,6 +73,17 @@ fn mask_line(line: &str, out: &mut String) -> usize {
     let mut rest = line;
     let mut before = None::<u8>;
     while !rest.is_empty() {
+        // Behind a telling word a value is taken as a whole, whatever characters it is made of.
+        let value = if before.is_some_and(|byte| b"=: \t\"'`".contains(&byte)) { value_len(rest) } else { 0 };
+        if let Some((value, after)) = (value > 0).then(|| rest.split_at_checked(value)).flatten()
+            && (is_random(value) && after_word(line, rest.len()) || is_mixed(value) && after_scheme(line, rest.len()))
+        {
+            out.push_str(MASK);
+            count += 1;
+            before = value.bytes().next_back();
+            rest = after;
+            continue;
+        }
         // A token begins where the character before it can't be part of one.
         let starts = before.is_none_or(|byte| !in_token(byte) || byte == b'-');
         let len = if starts { token_len(rest) } else { 0 };
@@ -102,6 +114,14 @@ fn token_len(rest: &str) -> usize {
     rest.bytes().take_while(|byte| in_token(*byte)).count()
 }
 
+/// How long the value is that begins here: up to a blank, a quote or what separates values; the signs
+/// that fill up base 64 belong to it.
+fn value_len(rest: &str) -> usize {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`=:,;&()[]{}<>\\".contains(byte);
+    let len = rest.bytes().take_while(|byte| !ends(byte)).count();
+    if len == 0 { 0 } else { len + rest.bytes().skip(len).take_while(|byte| *byte == b'=').count() }
+}
+
 fn is_prefixed(token: &str) -> bool {
     PREFIXES.iter().any(|(prefix, min)| {
         token.strip_prefix(prefix).is_some_and(|rest| {
@@ -123,9 +143,30 @@ fn is_random(token: &str) -> bool {
         && (has(u8::is_ascii_uppercase) || token.bytes().filter(u8::is_ascii_digit).count() >= 6)
 }
 
+/// Long, and of both cases, as credentials are.
+fn is_mixed(value: &str) -> bool {
+    value.len() >= 16 && value.bytes().any(|byte| byte.is_ascii_lowercase()) && value.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+/// The end of what stands before a value: a long line is not looked through again for each of them.
+fn close(before: &str) -> &str {
+    let near = before.char_indices().rev().nth(80).map_or(0, |(at, _)| at);
+    before.get(near..).unwrap_or_default()
+}
+
+/// Whether the name of an authorization scheme stands before the place that is `left` bytes from the
+/// end.
+fn after_scheme(line: &str, left: usize) -> bool {
+    let before = close(line.len().checked_sub(left).and_then(|at| line.get(..at)).unwrap_or_default());
+    let word = before.trim_end().to_ascii_lowercase();
+    let header = |scheme: &str| word.strip_suffix(scheme).is_some_and(|rest| rest.contains("authorization"));
+    before.ends_with(char::is_whitespace) && (word.ends_with("bearer") || header("basic") || header("token"))
+}
+
 /// Whether a telling word and `=` or `:` stand before the place that is `left` bytes from the end.
 fn after_word(line: &str, left: usize) -> bool {
     let before = line.len().checked_sub(left).and_then(|at| line.get(..at)).unwrap_or_default();
+    let before = close(before);
     let before = before.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'));
     let Some(before) = before.strip_suffix(['=', ':']) else { return false };
     let before = before.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ':')).to_ascii_lowercase();
@@ -150,6 +191,17 @@ mod tests {
                 assert!(text.starts_with(before) && !text.contains("a1B2"), "{text}");
             }
         }
+        // Characters that no token has, and what a value ends at.
+        for (line, masked) in [
+            ("AWS_SECRET_ACCESS_KEY=wJal/XUtn1FEMI2K7MDENG/bPx3RfiCY+EXAMPLEKEY\n", "AWS_SECRET_ACCESS_KEY=[masked]\n"),
+            ("aws_secret_access_key = /Jal/XUtn1FEMI2K7MDENG/bPx3RfiCY+EXA==\n", "aws_secret_access_key = [masked]\n"),
+            ("password: Tr0ub4dor!3!Horse9Battery!7\n", "password: [masked]\n"),
+            ("Authorization: Bearer aB3/dE6+gH9jK2mN5pQ8rS1t==\n", "Authorization: Bearer [masked]\n"),
+            ("  -H 'authorization: basic dXNlcjpQYXNzMTIz+NDU2Nzg5MA=='\n", "  -H 'authorization: basic [masked]'\n"),
+            ("{\"Authorization\": \"Bearer aB3dE6gH9jK2mN5pQ8rS1t\"}\n", "{\"Authorization\": \"Bearer [masked]\"}\n"),
+        ] {
+            assert_eq!(mask(line), (masked.to_owned(), 1));
+        }
         let (text, count) = mask(&format!("password = '{}'\n", fake("")));
         assert_eq!((text.as_str(), count), ("password = '[masked]'\n", 1));
     }
@@ -167,6 +219,9 @@ mod tests {
             "let token = parse_the_token_of_this_line(input);\n",
             "sk-learn and ghp_ and sk-something-with-words-only\n",
             "password: String,\n",
+            "the bearer of this letter, whoever_that_may_be_2024_11_30\n",
+            "let url = format!(\"https://host/{path}?a={a}\");\n",
+            "token: crate::text::header::Token2026_11_30,\n",
             "commit 3f2a9c0d1e4b5a6978877665544332211ffeeddc\n",
             "src/very/long/path/to/a/File1234567890.rs\n",
             "äöü — ☃ token=\n",

@@ -92,7 +92,7 @@ impl Set {
             bad(Some(1 + before.iter().filter(|byte| **byte == b'\n').count()), "it is not UTF-8".to_owned())
         })?;
         let json = path.extension().is_some_and(|ending| ending == "json");
-        Self::parse(text, json).map_err(|(line, why)| bad(line, why))
+        Self::parse(text, json).map_err(|(line, why)| bad(line, unquoted(path, why)))
     }
 
     /// Reads the text of a set.
@@ -137,6 +137,23 @@ impl Set {
             }
         }
         if text.is_empty() { "{}\n".to_owned() } else { text }
+    }
+}
+
+/// The reason as it may be told: it quotes the file, and a link can lead to any file. What was found
+/// behind a link is not quoted at all, what is a set's own not at length.
+fn unquoted(path: &Path, why: String) -> String {
+    const MAX: usize = 160;
+    let elsewhere = match (path.parent().map(disk::canonical), disk::canonical(path)) {
+        (Some(Ok(folder)), Ok(real)) => real.parent() != Some(folder.as_path()),
+        _ => true,
+    };
+    if elsewhere {
+        return "it is a link to a file that is no set".to_owned();
+    }
+    match why.char_indices().nth(MAX) {
+        Some((at, _)) => format!("{}…", why.get(..at).unwrap_or_default()),
+        None => why,
     }
 }
 

@@ -103,7 +103,7 @@ pub fn owner(dir: &Path) -> Card<OwnerFile> {
     if !has_dotdir(dir) {
         return None;
     }
-    owner_at(&dir.join(DOTDIR).join("owner.md"))
+    lost(dir).or_else(|| owner_at(&dir.join(DOTDIR).join("owner.md")))
 }
 
 /// Reads who lives in `dir`. A directory without `.loci` costs one look.
@@ -122,12 +122,21 @@ pub fn both(dir: &Path) -> (Card<OwnerFile>, Card<AgentFile>) {
         return (None, None);
     }
     let dotdir = dir.join(DOTDIR);
-    (owner_at(&dotdir.join("owner.md")), agent_at(&dotdir.join("agent.md")))
+    (lost(dir).or_else(|| owner_at(&dotdir.join("owner.md"))), agent_at(&dotdir.join("agent.md")))
 }
 
 /// Whether something stands at `.loci`. What can't be looked at may hold an owner file.
 fn has_dotdir(dir: &Path) -> bool {
     !matches!(disk::look(&dir.join(DOTDIR)), Ok(None))
+}
+
+/// A `.loci` that is a link to nowhere: whoever made it meant something by it, perhaps an owner, and a
+/// directory must not become nobody's because what it links to is not mounted or was moved.
+fn lost(dir: &Path) -> Card<OwnerFile> {
+    let path = dir.join(DOTDIR);
+    let is_link = matches!(disk::look(&path), Ok(Some(meta)) if meta.kind == disk::Kind::Link);
+    let leads_nowhere = is_link && matches!(disk::look_through(&path), Ok(None));
+    leads_nowhere.then(|| Err(CardError { path, line: None, why: "it is a link that leads nowhere".to_owned() }))
 }
 
 fn owner_at(path: &Path) -> Card<OwnerFile> {
@@ -372,10 +381,16 @@ mod tests {
         fs::write(dir.join("real/owner.md"), "---\nowner: bob\n---\n").unwrap();
         fs::write(dir.join("file"), "").unwrap();
         symlink("loop", dir.join("loop")).unwrap();
+        fs::create_dir_all(dir.join("lost")).unwrap();
+        symlink("/nowhere/at/all", dir.join("lost/.loci")).unwrap();
+        fs::create_dir_all(dir.join("plain")).unwrap();
+        fs::write(dir.join("plain/.loci"), "").unwrap();
         assert!(owner(&dir.join("none")).is_none());
         assert!(owner(&dir.join("file")).is_none());
-        for there in ["dangling", "dir", "pipe", "loop"] {
+        assert!(owner(&dir.join("plain")).is_none() && both(&dir.join("plain")).0.is_none());
+        for there in ["dangling", "dir", "pipe", "loop", "lost"] {
             assert!(matches!(owner(&dir.join(there)), Some(Err(_))), "{there}");
+            assert!(matches!(both(&dir.join(there)).0, Some(Err(_))), "{there}");
         }
         assert!(matches!(owner(&dir.join("linked")), Some(Ok(_))));
         assert!(agent(&dir.join("linked")).is_none());

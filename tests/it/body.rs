@@ -13,6 +13,8 @@ fn faulty(sandbox: &Sandbox, fault: &str, args: &[&str]) -> Run {
 
 /// How many operations that change the disk a run takes.
 fn operations(sandbox: &Sandbox, args: &[&str]) -> usize {
+    // The folder for locks stays; it is made once.
+    sandbox.dir("state/loci/locks");
     let log = sandbox.path("home/log");
     faulty(sandbox, &format!("log:{}", log.display()), args).exits(0);
     let count = fs::read_to_string(&log).unwrap().lines().count();

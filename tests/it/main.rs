@@ -8,6 +8,7 @@ mod connect;
 mod custody;
 mod gate;
 mod hostile;
+mod judged;
 mod layers;
 mod loadout;
 mod sandbox;

@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::near::word;
+use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
+use crate::custody::person::Person;
 use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{self, Change, ConnectError, Ground, Reach};
 use crate::hooks::harness::{self, Adapter};
+use crate::sys::lock::Lock;
 use crate::sys::plan::Step;
 use crate::sys::{disk, process, shown, term};
 
@@ -98,7 +100,8 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let user_home = user_home(context);
     let ground = ground(context, &user_home);
     let program = program()?;
-    let change = connect::connect(adapter, &reach, &ground, &program).map_err(|error| failed(error, adapter))?;
+    let plan = || connect::connect(adapter, &reach, &ground, &program).map_err(|error| failed(error, adapter));
+    let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
     let command = format!("loci connect {}{}", adapter.name, args.reach.words());
     let shared: &[_] = if matches!(reach, Reach::Shared(_)) { adapter.wiring.needs_shared } else { &[] };
     let needs: Vec<&str> = adapter.wiring.needs.iter().chain(shared).copied().collect();
@@ -122,10 +125,38 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     let reach = args.reach.reach(context)?;
     let Some(adapter) = harness::named(&args.harness) else { return Err(Failure::new("usage", "no such harness")) };
     let user_home = user_home(context);
-    let change = connect::disconnect(adapter, &reach, &ground(context, &user_home)).map_err(|error| failed(error, adapter))?;
+    let ground = ground(context, &user_home);
+    let plan = || connect::disconnect(adapter, &reach, &ground).map_err(|error| failed(error, adapter));
+    let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
     let command = format!("loci disconnect {}{}", adapter.name, args.reach.words());
     let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs: Vec::new() };
     finish(context, adapter, &change, &doing)
+}
+
+/// The change, and the lock that keeps others from changing anything between our look and it. There is
+/// one lock for all settings: the link that every relay calls goes with the last of them. Where nothing
+/// is to be done, nothing is locked. What a run that was killed left beside the file goes first.
+fn held(
+    context: &Context,
+    ground: &Ground<'_>,
+    dry_run: bool,
+    plan: impl Fn() -> Result<Change, Failure>,
+) -> Result<(Change, Option<Lock>), Failure> {
+    let first = plan();
+    let idle = match &first {
+        Ok(change) => change.plan.is_empty(),
+        // Somebody may be in the middle of a change.
+        Err(_) => !disk::is_dir(&context.state.join("locks")),
+    };
+    if dry_run || idle || grant::person(context) != Person::Yes {
+        return Ok((first?, None));
+    }
+    let lock = near::hold(context, "connect", &ground.link())?;
+    let change = plan()?;
+    if let Some(folder) = change.file.parent() {
+        disk::sweep_temps(folder)?;
+    }
+    Ok((change, Some(lock)))
 }
 
 /// What is being done, in words.

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::wardrobe::{self, LevelFlag};
-use crate::cli::{Answer, Outcome};
+use crate::cli::{Answer, Outcome, near};
 use crate::loadout::set::Set;
 use crate::loadout::{Level, Settled, scope, wear};
 use crate::sys::foreground;
@@ -46,18 +46,22 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let named = wardrobe::sets(context, &level, &args.sets)?;
     let sets: Vec<&Set> = named.iter().map(|(_, set)| set).collect();
     let vendor = wardrobe::vendor(&level, args.vendor)?;
-    let command = format!("loci equip {} --level {}", args.sets.join(" "), level.dir.display());
+    let command = format!("loci equip {} --level {}", args.sets.join(" "), near::word(&level.dir));
+    let planned = wear::plan(&level, &sets, vendor)?;
     if !args.dry_run
         && sets.iter().any(|set| set.has_hooks())
         && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
     {
         return Ok(answer);
     }
+    if let Some(answer) = wardrobe::unless_refused(context, &level, &planned, &command, args.dry_run)? {
+        return Ok(answer);
+    }
     if args.scoped {
         return scoped(context, &level, &sets, vendor, &args.command);
     }
     let (decision, settled) = if args.dry_run {
-        (wear::plan(&level, &sets, vendor)?, Settled::default())
+        (planned, Settled::default())
     } else {
         let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
         let report = wear::apply(&level, "loci equip", &names, &sets, vendor)?;

@@ -1,5 +1,6 @@
 //! `loci explain SLOT/NAME`: why one name means what it means here.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -83,7 +84,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let row = slot::row(slot_name);
     let name = name.strip_suffix("/SKILL.md").filter(|_| row.is_folder_item()).unwrap_or(name);
     let lines = lines(context, &resolution, &row, name);
-    let about: Vec<_> = resolution.diagnostics.iter().filter(|one| lines.iter().any(|line| line.path == one.path)).cloned().collect();
+    let paths: HashSet<&Path> = lines.iter().map(|line| line.path).collect();
+    let about: Vec<_> = resolution.diagnostics.iter().filter(|one| paths.contains(one.path.as_path())).cloned().collect();
     say(context, &about);
     let words = || {
         let row = |line: &Line<'_>| {

@@ -31,6 +31,9 @@ pub struct Args {
     dry_run: bool,
 }
 
+/// The longest text, in bytes: it is read by a model, as a whole.
+const MAX_TEXT: usize = 16 * 1024;
+
 /// Runs it.
 ///
 /// # Errors
@@ -40,6 +43,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let sent = answer::sent(&asker, &context.state, &args.id).map_err(|error| help(context, &asker, error))?;
     if args.text.trim().is_empty() {
         return Err(Failure::new("usage", "failed to hand over: the text is empty"));
+    }
+    if args.text.len() > MAX_TEXT {
+        let what = format!("failed to hand over: the text is {} bytes long, and {MAX_TEXT} is the most", args.text.len());
+        return Err(Failure::new("usage", what));
     }
     if !args.dry_run {
         answer::hand_over(&sent, &asker, &args.text, &context.state, time::now()).map_err(from_handover)?;

@@ -1,16 +1,17 @@
 //! `loci loadout`: what is worn, and saved loadouts.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
+use crate::cli::near::word;
 use crate::cli::output;
 use crate::cli::wardrobe::{self, LevelFlag};
-use crate::cli::{Answer, Outcome};
+use crate::cli::{Answer, Outcome, grant};
 use crate::loadout::archive::{self, Archive, Stores};
 use crate::loadout::history::{self, MatchedBy};
 use crate::loadout::inject::{self, Report};
@@ -132,7 +133,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         What::Status => status(context, &level),
         What::Archive { name, pieces, here, dry_run } => save(context, &level, &stores, &name, &pieces, here, dry_run),
         What::Inject { name, dry_run } => {
-            let command = format!("loci loadout inject {name} --level {}", level.dir.display());
+            let command = format!("loci loadout inject {} --level {}", word(Path::new(&name)), word(&level.dir));
             if !dry_run && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".claude/settings.json"), &command)? {
                 return Ok(answer);
             }
@@ -140,7 +141,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
             injected(context, &level, &stores, &report, dry_run)
         }
         What::Restore { dry_run } => {
-            let command = format!("loci loadout restore --level {}", level.dir.display());
+            let command = format!("loci loadout restore --level {}", word(&level.dir));
             if !dry_run && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".claude/settings.json"), &command)? {
                 return Ok(answer);
             }
@@ -161,11 +162,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         What::Show { pieces } => show(context, &level, &pieces),
         What::Rm { name, dry_run } => {
             let archive = archive::find(&stores, &name)?;
-            remove(context, &level, &stores, &[archive], dry_run, "loci loadout rm")
+            remove(context, &level, &stores, &[archive], dry_run, ("loci loadout rm", &word(Path::new(&name))))
         }
         What::Prune { keep, dry_run } => {
             let old = archive::prunable(&stores, keep)?;
-            remove(context, &level, &stores, &old, dry_run, "loci loadout prune")
+            remove(context, &level, &stores, &old, dry_run, ("loci loadout prune", &format!("--keep {keep}")))
         }
     }
 }
@@ -251,6 +252,12 @@ fn save(context: &Context, level: &Level, stores: &Stores, name: &str, pieces: &
     for path in &surface.left_out {
         context.say(&format!("note: {} is left out", shown::path(path)));
     }
+    let here = if here { " --here" } else { "" };
+    let command = format!("loci loadout archive {}{here} --level {}", word(Path::new(name)), word(&level.dir));
+    let dir = store.join(name);
+    if let Some(answer) = grant::unless_refused(context, &grant::changes(&level.dir, [&dir]), &command, dry)? {
+        return Ok(answer);
+    }
     let hash = if dry {
         if disk::look(&store.join(name))?.is_some() {
             return Err(crate::loadout::LoadoutError::NameTaken(name.to_owned()).into());
@@ -261,7 +268,6 @@ fn save(context: &Context, level: &Level, stores: &Stores, name: &str, pieces: &
         wardrobe::say_settled(context, &settled);
         archive.record.hash
     };
-    let dir = store.join(name);
     let done = if dry { "would be saved" } else { "saved" };
     context.print(
         || format!("{done}: {}\n{hash}\n", context.shown(&dir)),
@@ -440,8 +446,15 @@ fn show(context: &Context, level: &Level, pieces: &Pieces) -> Outcome {
     Ok(Answer::Yes)
 }
 
-fn remove(context: &Context, level: &Level, stores: &Stores, archives: &[Archive], dry: bool, what: &str) -> Outcome {
+fn remove(context: &Context, level: &Level, stores: &Stores, archives: &[Archive], dry: bool, (what, which): (&str, &str)) -> Outcome {
     let names: Vec<String> = archives.iter().map(|one| one.name.clone()).collect();
+    let command = format!("{what} {which} --level {}", word(&level.dir));
+    let acts = grant::changes(&level.dir, archives.iter().map(|one| &one.dir));
+    if !archives.is_empty()
+        && let Some(answer) = grant::unless_refused(context, &acts, &command, dry)?
+    {
+        return Ok(answer);
+    }
     if !dry && !names.is_empty() {
         let settled = archive::remove(level, stores, &names, what)?;
         wardrobe::say_settled(context, &settled);

@@ -13,13 +13,12 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
-use crate::custody;
 use crate::custody::act::{Act, ActKind};
-use crate::custody::asker;
 use crate::custody::person::Person;
 use crate::custody::ruling::Why;
 use crate::custody::wall::Walled;
 use crate::sys::disk::{self, Kind};
+use crate::sys::lock::{Lock, LockError};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 use crate::tree::card;
@@ -77,6 +76,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Where the body can't be made; then nothing of it is there.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
+    let _lock = hold(context, &dir, args.dry_run)?;
     let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
     let id = id(&args, &dir)?;
     let values = values(&template, &id, &args)?;
@@ -113,6 +113,19 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let made = Made { paths: shown_nodes(&dir, &missing), kept };
     context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
     Ok(Answer::Yes)
+}
+
+/// One agent is made at a time below one top, or two would get the same id. Where no lock can be made
+/// (a state folder that is read-only) it goes without.
+fn hold(context: &Context, dir: &Path, dry_run: bool) -> Result<Option<Lock>, Failure> {
+    if dry_run {
+        return Ok(None);
+    }
+    match near::hold(context, "new", &near::top(context, dir)) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Disk(_)) => Ok(None),
+        Err(held) => Err(held.into()),
+    }
 }
 
 /// The directory that is meant: absolute, real as far as it exists.
@@ -254,24 +267,14 @@ fn allowed(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result
     if nodes.is_empty() || grant::person(context) == Person::Yes {
         return Ok(None);
     }
-    let (asker, _) = asker::here(&context.env, &context.cwd)?;
     let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
     let acts: Vec<Act> = std::iter::once(act(dir)).chain(nodes.iter().map(|node| act(&dir.join(&node.rel)))).collect();
-    let ruling = custody::rule(&acts, &asker, &grant::surroundings(context)?);
+    let ruling = grant::ruled(context, &acts)?;
     // A new agent is not the one that asks; who may own, hook or schedule is asked below.
     let mine =
         |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));
     if let Some(refused) = ruling.refused().find(|refused| !mine(&refused.why)) {
-        let owner = refused.owner.as_ref().map_or("somebody", |owner| owner.who.name());
-        let by = refused.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
-        context.say(&format!("refused: {} is {owner}'s{by}", context.shown(refused.path())));
-        context.print(String::new, || {
-            json!({
-                "schema": 1, "done": false, "refused": refused.path().to_string_lossy(), "owner": owner,
-                "decided_by": refused.decided_by.as_deref().map(Path::to_string_lossy), "why": refused.why.word(),
-            })
-        })?;
-        return Ok(Some(Answer::No));
+        return grant::refused(context, refused).map(Some);
     }
     let Some((node, what)) = nodes.iter().find_map(|node| Some((node, template::needs_person(&node.rel)?))) else { return Ok(None) };
     if args.dry_run {

@@ -1,7 +1,6 @@
 //! `loci own` and `loci disown`: who a directory belongs to.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use serde_json::{Value, json};
@@ -13,10 +12,8 @@ use crate::cli::{Answer, Outcome, grant};
 use crate::custody::find;
 use crate::custody::own::{self, ASIDE, Ground};
 use crate::sys::disk::{self, Kind};
-use crate::sys::lock::{self, Lock};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{shown, time};
-use crate::text::digest;
 use crate::text::name::AgentId;
 use crate::tree::card;
 
@@ -88,7 +85,7 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
         if let Some(answer) = grant::or_request(context, &dir.join(".loci/owner.md"), &command)? {
             return Ok(answer);
         }
-        let _lock = hold(context, &dir)?;
+        let _lock = near::hold(context, "own", &dir)?;
         clear(&dir)?;
         plan.apply()?;
         disk::sync_dir(&dir.join(".loci"))?;
@@ -128,7 +125,7 @@ pub fn disown(context: &Context, args: DisownArgs) -> Outcome {
         if let Some(answer) = grant::or_request(context, &dir.join(".loci/owner.md"), &command)? {
             return Ok(answer);
         }
-        let _lock = hold(context, &dir)?;
+        let _lock = near::hold(context, "own", &dir)?;
         clear(&dir)?;
         plan.apply()?;
         disk::sync_dir(&dir)?;
@@ -252,7 +249,7 @@ fn correct(
         if let Some(answer) = grant::or_request(context, &there.path, &command)? {
             return Ok(Some(answer));
         }
-        let _lock = hold(context, &ground.dir)?;
+        let _lock = near::hold(context, "own", &ground.dir)?;
         plan.apply()?;
     }
     let what = match (&pinned, note) {
@@ -296,13 +293,6 @@ pub(super) fn body(context: &Context, owner: &AgentId, dir: &Path, named: Option
         )
         .hint(format!("loci own {} --as {owner} --body {}", word(dir), word(first)))),
     }
-}
-
-/// One at a time for each directory.
-fn hold(context: &Context, dir: &Path) -> Result<Lock, Failure> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let name: String = digest::sha256(dir.as_os_str().as_bytes()).chars().take(16).collect();
-    Ok(lock::take(&context.state.join("locks").join(format!("own-{name}")), "own", Duration::from_secs(5))?)
 }
 
 /// Takes away what a run that was killed left aside.

@@ -1,5 +1,7 @@
 //! `loci sets`: which sets there are, and what is in them.
 
+use std::path::Path;
+
 use clap::{Args as ClapArgs, Subcommand};
 use serde_json::{Value, json};
 
@@ -7,7 +9,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output;
 use crate::cli::wardrobe::{self, LevelFlag};
-use crate::cli::{Answer, Outcome};
+use crate::cli::{Answer, Outcome, grant, near};
 use crate::loadout::set::{Scope, Set};
 use crate::loadout::{Level, Section, archive, find, wear};
 use crate::sys::plan::{Plan, Step};
@@ -119,6 +121,10 @@ fn save(context: &Context, level: &Level, name: &str, vendor: bool, dry: bool) -
         }
     }
     plan.steps.push(Step::Write { path: path.clone(), data: set.to_yaml().into_bytes(), mode: Some(0o644), was: None });
+    let command = format!("loci sets save {} --level {}", near::word(Path::new(name)), near::word(&level.dir));
+    if let Some(answer) = grant::unless_refused(context, &grant::changes(&level.dir, [&path]), &command, dry)? {
+        return Ok(answer);
+    }
     if dry {
         plan.check()?;
     } else {

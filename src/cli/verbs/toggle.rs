@@ -5,7 +5,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::wardrobe::{self, LevelFlag};
-use crate::cli::{Answer, Outcome};
+use crate::cli::{Answer, Outcome, near};
 use crate::loadout::algebra::Decision;
 use crate::loadout::set::Set;
 use crate::loadout::{Item, Level, Settled, State, find, wear};
@@ -73,15 +73,20 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     };
     let set = set(&level, &args.item, state)?;
     let vendor = wardrobe::vendor(&level, args.vendor)?;
+    let command = format!("loci toggle {} {state} --level {}", args.item, near::word(&level.dir));
+    let planned = wear::plan(&level, &[&set], vendor)?;
+    if !args.dry_run
+        && set.has_hooks()
+        && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
+    {
+        return Ok(answer);
+    }
+    if let Some(answer) = wardrobe::unless_refused(context, &level, &planned, &command, args.dry_run)? {
+        return Ok(answer);
+    }
     let (decision, settled) = if args.dry_run {
-        (wear::plan(&level, &[&set], vendor)?, Settled::default())
+        (planned, Settled::default())
     } else {
-        let command = format!("loci toggle {} {state} --level {}", args.item, level.dir.display());
-        if set.has_hooks()
-            && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
-        {
-            return Ok(answer);
-        }
         let report = wear::apply(&level, "loci toggle", &[], &[&set], vendor)?;
         (report.decision, report.settled)
     };

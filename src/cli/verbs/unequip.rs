@@ -4,8 +4,9 @@ use clap::Args as ClapArgs;
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
+use crate::cli::near;
 use crate::cli::wardrobe::{self, LevelFlag};
-use crate::cli::{Answer, Outcome};
+use crate::cli::{Answer, Outcome, grant};
 use crate::loadout::wear::{self, Returned};
 
 /// Where, and whether for real.
@@ -26,13 +27,19 @@ pub struct Args {
 pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let level = wardrobe::level(context, &args.level)?;
     let mut returned = wear::last(&level)?;
+    let command = format!("loci unequip --level {}", near::word(&level.dir));
+    let acts = grant::changes(&level.dir, returned.renames.iter().flat_map(|one| [&one.from, &one.to]));
     if !args.dry_run {
-        let command = format!("loci unequip --level {}", level.dir.display());
         if returned.worn.as_ref().is_some_and(|worn| worn.hooks)
             && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
         {
             return Ok(answer);
         }
+    }
+    if let Some(answer) = grant::unless_refused(context, &acts, &command, args.dry_run)? {
+        return Ok(answer);
+    }
+    if !args.dry_run {
         returned = wear::unequip(&level)?;
     }
     let Returned { worn, renames, left, settled } = returned;
