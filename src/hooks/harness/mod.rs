@@ -4,6 +4,7 @@
 mod claude;
 mod codex;
 mod gemini;
+mod lenient;
 mod peek;
 mod pi;
 
@@ -222,9 +223,7 @@ fn universal(verdict: &Verdict) -> Answer {
 /// Reads a payload that is one flat object, keys in snake or camel case. `before` are the names that
 /// this harness gives the event before a tool call; a payload that names no event is taken for one.
 fn flat(payload: &[u8], before: &[&str]) -> Result<Event, Unreadable> {
-    // Some programs put a byte order mark before what they write.
-    let payload = payload.strip_prefix(b"\xef\xbb\xbf").unwrap_or(payload);
-    let object: Map<String, Value> = serde_json::from_slice(payload).map_err(|error| Unreadable::NotAnObject(error.to_string()))?;
+    let object = lenient::object(payload)?;
     if let Some(event) = text(&object, &["hook_event_name", "hookEventName"]).filter(|event| !before.contains(&event.as_str())) {
         return Err(Unreadable::OtherEvent(event));
     }
@@ -235,6 +234,7 @@ fn flat(payload: &[u8], before: &[&str]) -> Result<Event, Unreadable> {
     let agent_id = text(&object, &["agent_id", "agentId"]);
     let agent_type = text(&object, &["agent_type", "agentType"]);
     let input = first(object, &["tool_input", "toolInput", "tool_args", "toolArgs"]).ok_or(Unreadable::Missing("tool input"))?;
+    let input = lenient::unwrapped(input);
     Ok(Event { session, cwd, tool, input, call, agent_id, agent_type })
 }
 
