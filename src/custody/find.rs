@@ -35,7 +35,7 @@ pub struct Identity {
 /// Where the settings can't be used: a policy with a typo must not pass for none.
 pub fn surroundings(home: &Path, user_home: &Path, state: &Path) -> Result<Surroundings, CardError> {
     let wall = settings::load(home)?.wall;
-    Ok(Surroundings { home: home.to_owned(), user_home: user_home.to_owned(), state: state.to_owned(), wall })
+    Ok(Surroundings { home: home.to_owned(), user_home: user_home.to_owned(), state: state.to_owned(), wall, moved: Vec::new() })
 }
 
 /// Reads the identity file of a directory; `None` where there is none.
@@ -230,10 +230,20 @@ impl<'a> Look<'a> {
         if let Some(what) = wall::inside(&act.path, &grounds).filter(|_| plain) {
             return Some(hit(&act.path, what));
         }
+        for (folder, name) in &self.surroundings.moved {
+            if let Ok(rest) = found.path.strip_prefix(folder)
+                && let Some(what) = wall::inside(&Path::new("/").join(name).join(rest), &grounds)
+            {
+                return Some(hit(&found.path, what));
+            }
+        }
+        if let Some((name, what)) = found.names.iter().find_map(|name| Some((name, wall::inside(name, &grounds)?))) {
+            return Some(hit(name, what));
+        }
         let exists = |path: &Path| !matches!(disk::look(path), Ok(None));
         wall::covered(&found.path, act, &grounds)
             .into_iter()
-            .find(|(path, _, brings)| exists(path) || (*brings && !found.exists))
+            .find(|(path, _, brings)| exists(path) || (*brings && (!found.exists || act.kind == ActKind::Create)))
             .map(|(path, what, _)| hit(&path, what))
     }
 

@@ -1,7 +1,9 @@
 //! Which files a patch touches: the section headers of the patch formats that agents write.
 //!
-//! Two families: the one with `*** Update File:` lines, and unified diffs with or without git's
-//! headers. Only headers are read; what stands in a hunk is data.
+//! Two grammars: the one with `*** Update File:` lines, and unified diffs with or without git's
+//! headers. Only headers are read; what stands in a hunk is data. In the first one counts mean nothing
+//! and a header is one wherever it stands alone on a line, as whoever applies it reads it: what looks
+//! like the other grammar never hides a section.
 
 use std::ops::Range;
 
@@ -32,7 +34,31 @@ pub struct Section {
 /// The sections of a patch, in order. Text that is no patch has none.
 #[must_use]
 pub fn sections(text: &str) -> Vec<Section> {
-    let mut reader = Reader { sections: Vec::new(), open: None, hunk: Hunk::Outside, minus: None };
+    let begins = |line: &str| line.trim() == "*** Begin Patch";
+    if text.lines().find(|line| !line.trim().is_empty()).is_some_and(begins) {
+        return read(text, true);
+    }
+    let mut found = read(text, false);
+    if text.lines().any(begins) {
+        // Which of the two it is depends on who applies it.
+        found.extend(read(text, true));
+        found.sort_by_key(|section| section.range.start);
+        found.dedup_by(|a, b| a.range.start == b.range.start && a.path == b.path && a.to == b.to && a.kind == b.kind);
+    }
+    found
+}
+
+fn read(text: &str, stars: bool) -> Vec<Section> {
+    let mut reader = Reader {
+        sections: Vec::new(),
+        open: None,
+        hunk: Hunk::Outside,
+        minus: None,
+        star: None,
+        only_stars: stars,
+        in_stars: stars,
+        copied: false,
+    };
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         reader.line(line.trim_end_matches(['\n', '\r']), at);
@@ -59,6 +85,14 @@ struct Reader {
     hunk: Hunk,
     /// The old name of a unified diff, and where its line stands.
     minus: Option<(Option<String>, usize)>,
+    /// The old name of a context diff, and where its line stands.
+    star: Option<(Option<String>, usize)>,
+    /// Whether the other grammar is left out.
+    only_stars: bool,
+    /// Whether a line with stars began what is open.
+    in_stars: bool,
+    /// Whether git says that the section makes a copy: the old name is only read.
+    copied: bool,
 }
 
 impl Reader {
@@ -75,10 +109,21 @@ impl Reader {
     fn begin(&mut self, kind: SectionKind, path: String, at: usize) {
         self.close(at);
         self.hunk = Hunk::Outside;
+        self.in_stars = self.only_stars;
+        self.copied = false;
         self.open = Some(Section { kind, path, to: None, range: at..at });
     }
 
     fn line(&mut self, line: &str, at: usize) {
+        if self.in_stars {
+            if let Some(rest) = line.trim().strip_prefix("*** ") {
+                self.starred(rest, at);
+                return;
+            }
+            if self.only_stars || !line.starts_with("diff --git ") {
+                return;
+            }
+        }
         match self.hunk {
             Hunk::Counted(old, new) if old > 0 || new > 0 => {
                 match line.bytes().next() {
@@ -94,6 +139,11 @@ impl Reader {
         }
         if let Some(rest) = line.trim_start().strip_prefix("*** ") {
             self.starred(rest, at);
+            // `*** 1,4 ****` stands over the old lines of a context diff.
+            let lines = rest.trim().trim_end_matches('*').trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+            if !self.in_stars && !lines {
+                self.star = Some((file_name(rest, "a/"), at));
+            }
         } else if let Some(counts) = line.strip_prefix("@@") {
             self.hunk = counted(counts).unwrap_or(Hunk::Open);
         } else {
@@ -106,20 +156,24 @@ impl Reader {
         let named = |word: &str| rest.strip_prefix(word).map(|path| path.trim().to_owned());
         if let Some(path) = named("Add File:") {
             self.begin(SectionKind::Add, path, at);
-            self.hunk = Hunk::Open;
+            self.in_stars = true;
         } else if let Some(path) = named("Update File:") {
             self.begin(SectionKind::Update, path, at);
+            self.in_stars = true;
         } else if let Some(path) = named("Delete File:") {
             self.begin(SectionKind::Delete, path, at);
+            self.in_stars = true;
         } else if let Some(both) = named("Move File:") {
             let (from, to) = both.split_once("->").unwrap_or((&both, ""));
             self.begin(SectionKind::Update, from.trim().to_owned(), at);
+            self.in_stars = true;
             self.renamed(to.trim().to_owned());
         } else if let Some(path) = named("Move to:") {
             self.renamed(path);
         } else if rest.trim() == "End Patch" {
             self.close(at);
             self.hunk = Hunk::Outside;
+            self.in_stars = self.only_stars;
         }
     }
 
@@ -144,9 +198,20 @@ impl Reader {
             if let Some(section) = self.open.as_mut() {
                 section.path = unquoted(path);
             }
-        } else if let Some(path) = line.strip_prefix("rename to ").or_else(|| line.strip_prefix("copy to ")) {
+        } else if let Some(path) = line.strip_prefix("rename to ") {
             self.renamed(unquoted(path));
+        } else if let Some(path) = line.strip_prefix("copy to ") {
+            if let Some(section) = self.open.as_mut() {
+                (section.kind, section.path, section.to) = (SectionKind::Add, unquoted(path), None);
+                self.copied = true;
+            }
+        } else if let Some(path) = line.strip_prefix("Index: ") {
+            self.begin(SectionKind::Update, path.trim().to_owned(), at);
         } else if let Some(path) = line.strip_prefix("--- ") {
+            if let Some((old, from)) = self.star.take() {
+                self.pair(old, file_name(path, "b/"), from);
+                return;
+            }
             self.minus = Some((file_name(path, "a/"), at));
         } else if let Some(path) = line.strip_prefix("+++ ") {
             let Some((old, from)) = self.minus.take() else { return };
@@ -168,6 +233,7 @@ impl Reader {
             (Some(old), Some(_)) => (SectionKind::Update, old.clone()),
             (None, None) => return,
         };
+        let (kind, path) = if self.copied { (SectionKind::Add, new.clone().unwrap_or(path)) } else { (kind, path) };
         let fresh = self.open.as_ref().is_none_or(|section| section.range.start < at && self.hunk != Hunk::Outside);
         if fresh {
             self.begin(kind, path, at);
@@ -177,6 +243,7 @@ impl Reader {
         }
         if let (Some(old), Some(new)) = (old, new)
             && old != new
+            && !self.copied
         {
             self.renamed(new);
         }
@@ -276,12 +343,48 @@ mod tests {
                     *** Delete File: data\n-one\n+two\n*** Delete File: d.txt\n   *** Update File: e.txt\n@@\n+x\n*** End Patch\n";
         assert_eq!(
             named(text),
-            [plain(Add, "a b.txt"), (Update, "u.txt".to_owned(), Some("v.txt".to_owned())), plain(Delete, "d.txt"), plain(Update, "e.txt"),]
+            [
+                plain(Add, "a b.txt"),
+                (Update, "u.txt".to_owned(), Some("v.txt".to_owned())),
+                // A blank before it makes no data of a header.
+                plain(Delete, "data"),
+                plain(Delete, "d.txt"),
+                plain(Update, "e.txt"),
+            ]
         );
         let found = sections(text);
         assert!(text[found[1].range.clone()].starts_with("*** Update File: u.txt\n"));
-        assert!(text[found[1].range.clone()].ends_with("+two\n"));
+        assert!(text[found[1].range.clone()].ends_with("@@ fn x\n"));
         assert_eq!(named("*** Move File: a -> b/c"), [(Update, "a".to_owned(), Some("b/c".to_owned()))]);
+    }
+
+    #[test]
+    fn neither_grammar_hides_a_section_of_the_other() {
+        use SectionKind::{Add, Delete, Update};
+        for (text, wanted) in [
+            (
+                "*** Begin Patch\n*** Update File: a\n@@ -1,999 +1,999 @@\n x\n*** Update File: o\n@@\n+x\n*** End Patch\n",
+                vec![plain(Update, "a"), plain(Update, "o")],
+            ),
+            ("*** Update File: a\n@@ -1,999 +1,999 @@\n*** Update File: o\n", vec![plain(Update, "a"), plain(Update, "o")]),
+            ("\n*** Begin Patch\n*** Add File: a\n+x\n *** Update File: o\n@@\n", vec![plain(Add, "a"), plain(Update, "o")]),
+            ("*** Begin Patch\n*** Update File: o\n--- a/x\n+++ b/x\n*** End Patch", vec![plain(Update, "o")]),
+            ("*** Begin Patch\n*** Delete File: o\ndiff --git a/x b/x\n", vec![plain(Delete, "o")]),
+            // A diff with such a line in its context is still a diff.
+            ("--- a/o\n+++ b/o\n@@ -1,2 +1,2 @@\n *** Begin Patch\n-x\n+y\n", vec![plain(Update, "o")]),
+            (
+                "diff --git a/o b/n\nsimilarity index 90%\ncopy from o\ncopy to n\n--- a/o\n+++ b/n\n@@ -1 +1 @@\n-a\n+b\n",
+                vec![plain(Add, "n")],
+            ),
+            ("Index: o\n=====\n--- o\t(revision 1)\n+++ o\t(working copy)\n@@ -1 +1 @@\n-a\n+b\n", vec![plain(Update, "o")]),
+            ("*** a/o\t2026\n--- b/o\t2026\n***************\n*** 1,2 ****\n! a\n--- 1,2 ----\n! b\n", vec![plain(Update, "o")]),
+        ] {
+            let found: Vec<_> = named(text);
+            assert!(
+                wanted.iter().all(|section| found.contains(section)) && found.iter().all(|(_, path, to)| to.is_none() && path != "x"),
+                "{text}: {found:?}"
+            );
+        }
     }
 
     #[test]

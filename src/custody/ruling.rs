@@ -209,4 +209,7 @@ pub struct Surroundings {
     pub state: PathBuf,
     /// `wall:` globs of the settings file; each is matched against whole real paths.
     pub wall: Vec<String>,
+    /// Settings folders of harnesses that the environment moves elsewhere (real), with the name below a
+    /// home that each one stands for.
+    pub moved: Vec<(PathBuf, &'static str)>,
 }

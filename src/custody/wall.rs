@@ -239,7 +239,8 @@ pub fn covered(real: &Path, act: &Act, grounds: &Grounds<'_>) -> Vec<(PathBuf, W
             if ends {
                 let item = rest.iter().fold(real.to_owned(), |path, name| path.join(name));
                 let own_name = head.first().is_some_and(|name| name.starts_with('.') && !matches!(*name, ".github" | ".config"));
-                let brings = own_name && (act.kind == ActKind::Link || act.kind == ActKind::Rename);
+                // To create a path with all that is below is to copy it there.
+                let brings = own_name && matches!(act.kind, ActKind::Link | ActKind::Rename | ActKind::Create);
                 found.push((item, row.what, brings));
             }
         }
@@ -446,6 +447,8 @@ mod tests {
         assert!(has(ActKind::Remove, "/h", "/h/.loci"));
         assert!(has(ActKind::Rename, "/h/.local", "/h/.local/state/loci"));
         assert!(covered(Path::new("/r/.claude"), &act(ActKind::Create, "/r/.claude"), &grounds()).is_empty());
+        let copied = Act { below: true, ..act(ActKind::Create, "/r/.claude") };
+        assert!(covered(Path::new("/r/.claude"), &copied, &grounds()).iter().any(|(.., brings)| *brings));
         assert!(covered(Path::new("/r/.claude/skills"), &act(ActKind::Remove, "/r/.claude/skills"), &grounds()).is_empty());
         let link = covered(Path::new("/r/.loci"), &act(ActKind::Link, "/r/.loci"), &grounds());
         assert!(link.iter().any(|(_, what, brings)| *what == Walled::Identity && *brings));

@@ -57,7 +57,7 @@ fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
     let acts: Vec<Act> = acts.into_iter().filter(|act| act.path.is_absolute()).collect();
     let surroundings = gate::surroundings(env, settings.wall);
     let mut notes = Vec::new();
-    let asker = gate::asker(env, &event, &surroundings, &mut notes);
+    let asker = gate::asker(adapter, env, &event, &surroundings, &mut notes);
     let ruling = custody::rule(&acts, &asker, &surroundings);
     // What the gate has refused did not happen, and is in the trail already.
     if event.call.as_deref().is_some_and(|call| trail::was_refused(&surroundings.state, session, call)) {

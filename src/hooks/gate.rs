@@ -6,21 +6,23 @@
 //! that surely writes is refused where the check did not come to its end.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::harness::{Adapter, Answer, Event, Verdict, tool_name};
-use super::tools::{self, Intent};
-use crate::custody::act::Act;
+use super::harness::{self, Adapter, Answer, Event, Unreadable, Verdict, tool_name};
+use super::tools::{self, Class, Intent};
+use crate::custody::act::{Act, ActKind};
 use crate::custody::asker::{self, Asker};
-use crate::custody::delegation::{self, Attempt, Delivery};
+use crate::custody::delegation::{self, Attempt, Change, Delivery};
 use crate::custody::trail::{self, Grounds, Step};
-use crate::custody::{self, Surroundings, message};
-use crate::sys::env::Env;
+use crate::custody::{self, ActRuling, Ruling, Surroundings, Why, message};
+use crate::sys::env::{self, Env};
 use crate::sys::process::LastWords;
 use crate::sys::{fault, process, shown, term, time};
+use crate::tree::real::{self, Trouble};
 use crate::tree::settings;
 
 /// The most of a payload that is read.
@@ -91,12 +93,16 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Verdict {
         Ok(read) => read,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
     };
+    let peeked = || tool_name(&payload).as_deref().map(Kind::of);
     if more {
-        return unchecked(tool_name(&payload).as_deref().map(Kind::of).as_ref(), "the payload is larger than 16 MiB");
+        // Nothing that only reads is asked for with so much: a tool that can't be told writes.
+        let kind = peeked().unwrap_or_else(|| Kind { tool: "unknown".to_owned(), writes: true });
+        return unchecked(Some(&kind), "the payload is larger than 16 MiB");
     }
     let event = match (adapter.read)(&payload) {
         Ok(event) => event,
-        Err(error) => return not_checked(&format!("the payload {error}")),
+        Err(error @ Unreadable::OtherEvent(_)) => return not_checked(&format!("the payload {error}")),
+        Err(error) => return unchecked(peeked().as_ref(), &format!("the payload {error}")),
     };
     process::set_last_words(last_words(adapter, Some(kind.get_or_init(|| Kind::of(&event.tool)))));
     fault::point("gate");
@@ -119,14 +125,31 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
     if acts.iter().any(|act| act.path.is_relative()) {
         return not_checked("the payload names no working directory, and the call a path that is relative to it");
     }
+    if acts.len() > tools::MAX_ACTS && class.writes() {
+        let kind = Kind { tool: event.tool.clone(), writes: true };
+        return unchecked(Some(&kind), &format!("it names more than {} paths", tools::MAX_ACTS));
+    }
+    if *class == Class::Patch && acts.iter().all(|act| act.kind == ActKind::Run) {
+        return not_checked("it writes, and no file can be read out of the patch");
+    }
+    if acts.is_empty() && class.writes() && tools::hides_its_file(&event.input) {
+        return unchecked(kind, "it names its file in a way that can't be read");
+    }
     if acts.is_empty() && class.writes() {
         return not_checked("it writes, and names no path that can be read");
     }
     let surroundings = surroundings(env, settings.wall);
     let mut notes = Vec::new();
-    let asker = asker(env, event, &surroundings, &mut notes);
+    let asker = asker(adapter, env, event, &surroundings, &mut notes);
     // Commands are read in the environment that the harness hands down; nothing else needs all of it.
-    let ruling = intent.deeds(|| Env::of_process().texts(), home.as_deref()).rule(&asker, &surroundings);
+    let mut ruling = intent.deeds(|| Env::of_process().texts(), home.as_deref()).rule(&asker, &surroundings);
+    if ruling.verdict != custody::Verdict::Refuse
+        && class.writes()
+        && let Some(why) = ruling.acts.iter().find_map(of_a_process)
+    {
+        return unchecked(Some(&Kind { tool: event.tool.clone(), writes: true }), &why);
+    }
+    once_each(&mut ruling);
     if ruling.verdict == custody::Verdict::Refuse {
         let sub_agent = event.sub_agent();
         let attempt = Attempt {
@@ -135,7 +158,7 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
             session: event.session.as_deref(),
             sub_agent: sub_agent.as_deref(),
             tool: &event.tool,
-            change: intent.change,
+            change: of_the_refused(intent.change, &ruling),
             ruling: &ruling,
             reads: event.session.as_deref().map(|session| trail::reads(&surroundings.state, session)).unwrap_or_default(),
             at: time::now(),
@@ -171,14 +194,45 @@ fn remember(attempt: &Attempt<'_>, event: &Event, acts: &[Act], deliveries: &[De
     let _ = trail::append(&surroundings.state, session, &step);
 }
 
+/// Why an act could not be checked, where its path leads elsewhere in each process.
+fn of_a_process(act: &ActRuling) -> Option<String> {
+    if !matches!(act.why, Why::Unresolved(_)) {
+        return None;
+    }
+    let trouble = real::real(&act.act.path, act.act.follow).trouble?;
+    matches!(trouble, Trouble::OfAProcess(_)).then(|| trouble.to_string())
+}
+
+/// Several readings of a path that lead to the same are one act.
+fn once_each(ruling: &mut Ruling) {
+    let mut seen = BTreeSet::new();
+    ruling.acts.retain(|act| act.real.as_ref().is_none_or(|real| seen.insert((act.act.kind, real.clone()))));
+}
+
+/// The change, named by the reading of its path that was refused.
+fn of_the_refused(mut change: Change, ruling: &Ruling) -> Change {
+    let mut refused = ruling.acts.iter().filter(|act| act.verdict == custody::Verdict::Refuse).map(|act| &act.act.path);
+    if let Change::Content { path, .. } | Change::Edits { path, .. } = &mut change
+        && !refused.clone().any(|other| other == path)
+        && let Some(other) = refused.next()
+    {
+        path.clone_from(other);
+    }
+    change
+}
+
 /// Who asks in this session: fixed at its first event.
-pub(super) fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<String>) -> Asker {
+pub(super) fn asker(adapter: &Adapter, env: &Env, event: &Event, surroundings: &Surroundings, notes: &mut Vec<String>) -> Asker {
     let session = event.session.as_deref().filter(|_| env.state().is_some());
     if env.state().is_none() {
         notes.push("who asks can't be kept for this session, since neither HOME nor LOCI_HOME is set".to_owned());
     }
     // Where the payload does not say where the agent stands, it stands in nobody's place.
     let cwd = event.cwd.as_deref().unwrap_or(Path::new("/"));
+    // Codex says where the call would run, which the model chooses; the hook itself is started where
+    // the session is.
+    let own = (adapter.name == "codex").then(env::working_directory).flatten();
+    let cwd = own.as_deref().unwrap_or(cwd);
     match asker::of_session(&surroundings.state, session, env, cwd, time::now()) {
         Ok((asker, note)) => {
             notes.extend(note.map(|note| note.0));
@@ -196,11 +250,17 @@ pub(super) fn asker(env: &Env, event: &Event, surroundings: &Surroundings, notes
 pub(super) fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
     let nowhere = || PathBuf::from("/nonexistent");
     let home = env.home().unwrap_or_else(nowhere);
+    let moved = |adapter: &&'static Adapter| {
+        let (variable, below) = adapter.wiring.moved_by;
+        let folder = env.get(variable).map(Path::new).filter(|folder| folder.is_absolute())?;
+        Some((real::real(&folder.join(below), true).path, adapter.wiring.folder))
+    };
     Surroundings {
         user_home: env.user_home().unwrap_or_else(|| home.clone()),
         state: env.state().unwrap_or_else(|| nowhere().join("loci")),
         home,
         wall,
+        moved: harness::ALL.iter().filter_map(moved).collect(),
     }
 }
 

@@ -11,11 +11,11 @@ mod table;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use table::{Does, FILE_KEYS, MORE_KEYS, TABLE, is_shell, name_words, plain_key, plain_name};
+use table::{BASE_KEYS, DIR_KEYS, Does, FILE_KEYS, MORE_KEYS, TABLE, is_shell, name_words, plain_key, plain_name};
 
 use crate::custody::act::{Act, ActKind};
 use crate::custody::deeds::Deeds;
@@ -29,7 +29,8 @@ pub const WRITE_WORDS: &[&str] = &crate::tree::settings::WRITE_TOOLS;
 
 /// How deep and how far arguments are looked through.
 const MAX_DEPTH: usize = 8;
-const MAX_ACTS: usize = 4_096;
+/// The most acts of a call that are judged; one that has more is not judged at all.
+pub const MAX_ACTS: usize = 4_096;
 
 /// What a tool call wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,6 +148,9 @@ pub fn shell_acts(call: &ShellCall, env: &BTreeMap<String, String>, home: Option
 pub fn read_call<S: AsRef<str>>(name: &str, input: &Value, cwd: &Path, home: Option<&Path>, words: &[S]) -> Intent {
     let call = Call { input, cwd, home };
     let plain = plain_name(name);
+    if is_remote(name, input) {
+        return nothing();
+    }
     match TABLE.iter().find(|(_, names)| names.contains(&plain.as_str())).map(|(does, _)| *does) {
         Some(Does::Read) => call.reads(),
         Some(Does::Write) => call.writes(&plain),
@@ -158,6 +162,15 @@ pub fn read_call<S: AsRef<str>>(name: &str, input: &Value, cwd: &Path, home: Opt
     }
 }
 
+/// Whether arguments name a file by something that is no text: no harness takes that, or one does that
+/// reads it in a way of its own.
+#[must_use]
+pub fn hides_its_file(input: &Value) -> bool {
+    let Value::Object(fields) = input else { return !input.is_null() };
+    let odd = |value: &Value| !matches!(value, Value::Null | Value::String(_)) && value.as_array().is_none_or(|items| !items.is_empty());
+    fields.iter().any(|(key, value)| FILE_KEYS.contains(&plain_key(key).as_str()) && odd(value))
+}
+
 fn nothing() -> Intent {
     Intent { acts: Vec::new(), change: Change::None, class: Class::Unknown }
 }
@@ -165,7 +178,7 @@ fn nothing() -> Intent {
 /// File tools write through a link; what takes away or renames acts on the link itself.
 fn act(kind: ActKind, path: PathBuf) -> Act {
     let away = matches!(kind, ActKind::Remove | ActKind::Rename);
-    Act { kind, path, follow: !away, below: away }
+    Act { kind, path, follow: !away && kind != ActKind::Link, below: away }
 }
 
 struct Call<'a> {
@@ -182,18 +195,27 @@ impl Call<'_> {
 
     /// The directory in force: the payload's, or the one that an argument names.
     fn dir(&self) -> PathBuf {
-        let named = self.text(&["workdir", "dir_path", "cwd", "working_directory", "workingDirectory", "work_dir"]);
-        named.map_or_else(|| self.cwd.to_owned(), |dir| absolute(dir, self.cwd, self.home))
+        self.text(DIR_KEYS).map_or_else(|| self.cwd.to_owned(), |dir| absolute(dir, self.cwd, self.home))
+    }
+
+    /// Every directory that a relative path may be meant from: the ones that arguments name, which a
+    /// tool may obey or not look at, and the payload's.
+    fn dirs(&self) -> Vec<PathBuf> {
+        let named = DIR_KEYS.iter().chain(BASE_KEYS).filter_map(|key| self.text(&[key]));
+        let mut dirs: Vec<PathBuf> = named.map(|dir| absolute(dir, self.cwd, self.home)).collect();
+        dirs.push(self.cwd.to_owned());
+        dirs
     }
 
     /// What stands behind keys that name files, at any depth.
     fn named(&self, keys: &[&[&str]]) -> Vec<(String, PathBuf)> {
         let mut found = Vec::new();
-        let dir = self.dir();
+        let dirs = self.dirs();
         let known = |key: &str| keys.iter().any(|keys| keys.contains(&key));
         collect(self.input, None, 0, &mut |key, text| {
-            if key.is_some_and(known) && !text.is_empty() && found.len() < MAX_ACTS {
-                found.push((key.unwrap_or_default().to_owned(), absolute(text, &dir, self.home)));
+            if key.is_some_and(known) && !text.is_empty() && found.len() <= MAX_ACTS {
+                let key = key.unwrap_or_default();
+                found.extend(readings(text, &dirs, self.home).into_iter().map(|path| (key.to_owned(), path)));
             }
         });
         found.dedup();
@@ -206,10 +228,16 @@ impl Call<'_> {
     }
 
     fn writes(&self, name: &str) -> Intent {
-        if self.text(&["command"]).is_some_and(|command| command == "view") {
+        // Only these tools have commands; another one does not look at the argument.
+        let commanded = matches!(name, "strreplaceeditor" | "strreplacebasededittool");
+        if commanded && self.text(&["command"]).is_some_and(|command| command == "view") {
             return self.reads();
         }
-        let acts: Vec<Act> = self.named(&[FILE_KEYS]).into_iter().filter_map(|(key, path)| file_act(name, &key, path)).collect();
+        let mut named = self.named(&[FILE_KEYS]);
+        if named.is_empty() {
+            named = self.named(&[MORE_KEYS]);
+        }
+        let acts: Vec<Act> = named.into_iter().filter_map(|(key, path)| file_act(name, &key, path)).collect();
         let change = acts.first().map_or(Change::None, |first| self.change(&first.path));
         Intent { acts, change, class: Class::FileWrite }
     }
@@ -247,7 +275,7 @@ impl Call<'_> {
         let listed = self.input.get("command").and_then(Value::as_array).and_then(|words| words.last()).and_then(Value::as_str);
         let mut acts = Vec::new();
         if let Some(text) = whole.or(listed) {
-            acts = patch_acts(text, &self.dir(), self.home);
+            acts = patch_acts_in(text, &self.dirs(), self.home);
             let beside = self.named(&[FILE_KEYS]).into_iter().filter_map(|(key, path)| file_act(name, &key, path));
             acts.extend(beside);
             if acts.is_empty() {
@@ -303,24 +331,52 @@ impl Call<'_> {
     fn unknown<S: AsRef<str>>(&self, name: &str, words: &[S]) -> Intent {
         let parts = name_words(name);
         let says = |word: &str| parts.iter().any(|part| part == word);
-        if !words.iter().any(|word| says(word.as_ref())) {
+        // These say it only of files: one may set a status, and add a comment.
+        let of_files = FILE_VERBS.iter().any(|word| says(word)) && FILE_NOUNS.iter().any(|word| says(word));
+        if (!words.iter().any(|word| says(word.as_ref())) && !of_files) || is_remote(name, self.input) {
             return nothing();
         }
-        let dir = self.dir();
+        let about_files = FILE_NOUNS.iter().any(|word| says(word));
+        let brought = ["destination", "dest", "dst", "to", "newpath"];
+        let to = |fields: &serde_json::Map<String, Value>| fields.keys().any(|key| brought.contains(&plain_key(key).as_str()));
+        let copied_to = says("copy") && self.input.as_object().is_some_and(to);
+        let dirs = self.dirs();
         let name = plain_name(name);
         let mut acts = Vec::new();
         collect(self.input, None, 0, &mut |key, text| {
             let named = key.is_some_and(|key| FILE_KEYS.contains(&key) || MORE_KEYS.contains(&key));
             let looks = text.len() <= 4_096 && !text.contains(['\n', '\0']) && (text.contains('/') || text == "~") && !text.contains("://");
-            let path_like = (named && (looks || key.is_some_and(|key| FILE_KEYS.contains(&key)))) || (looks && !text.contains(' '));
-            if path_like && !text.is_empty() && text.len() <= 4_096 && acts.len() < MAX_ACTS {
-                acts.extend(file_act(&name, key.unwrap_or_default(), absolute(text, &dir, self.home)));
+            // Behind a key that says nothing: a status is `N/A`, a branch `feature/x`.
+            let rooted = ["/", "./", "../", "~/", "@/"].iter().any(|start| text.starts_with(start));
+            let shaped = rooted || text.ends_with('/') || text.rsplit('/').next().is_some_and(|last| last.contains('.'));
+            let file_key = key.is_some_and(|key| FILE_KEYS.contains(&key));
+            let path_like = (named && (looks || file_key || about_files)) || (looks && shaped && !text.contains(' '));
+            if copied_to && !key.is_some_and(|key| brought.contains(&key)) {
+                return;
+            }
+            if path_like && !text.is_empty() && text.len() <= 4_096 && acts.len() <= MAX_ACTS {
+                let readings = readings(text, &dirs, self.home).into_iter();
+                acts.extend(readings.filter_map(|path| file_act(&name, key.unwrap_or_default(), path)));
             }
         });
         let class = if acts.is_empty() { Class::Unknown } else { Class::FileWrite };
         let change = if acts.is_empty() { Change::None } else { self.as_given() };
         Intent { acts, change, class }
     }
+}
+
+/// Words that say that a tool writes where another one says that it is about files.
+const FILE_VERBS: &[&str] = &["put", "set", "add", "touch", "update", "link", "symlink"];
+const FILE_NOUNS: &[&str] = &["file", "files", "dir", "directory", "folder", "path", "content", "contents", "lines", "symlink"];
+
+/// Whether a tool server's own name and the arguments say that the files are in a repository elsewhere.
+/// The person who connects a server names it, not who calls the tool.
+fn is_remote(name: &str, input: &Value) -> bool {
+    const SERVERS: &[&str] = &["github", "gitlab", "bitbucket", "gitea", "forgejo"];
+    let Some((server, _)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) else { return false };
+    let server = server.to_ascii_lowercase();
+    let there = ["repo", "repository", "project_id", "projectId", "repo_slug"];
+    SERVERS.iter().any(|word| server.contains(word)) && text_of(input, &there).is_some()
 }
 
 /// What a file tool does to the path behind a key, by what its name says.
@@ -331,8 +387,14 @@ fn file_act(name: &str, key: &str, path: PathBuf) -> Option<Act> {
         ActKind::Remove
     } else if says(&["move", "rename"]) {
         ActKind::Rename
-    } else if says(&["copy"]) && source {
+    } else if says(&["copy", "link"]) && source {
         return None;
+    } else if says(&["link"]) {
+        ActKind::Link
+    } else if says(&["copy"]) {
+        // What is copied to the name of a dotdir brings what is in it.
+        let dotdir = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        return Some(Act { below: dotdir, ..act(ActKind::Create, path) });
     } else if says(&["mkdir", "createdirectory", "makedirectory"]) {
         ActKind::Create
     } else {
@@ -343,17 +405,25 @@ fn file_act(name: &str, key: &str, path: PathBuf) -> Option<Act> {
 
 /// The acts of a patch.
 fn patch_acts(text: &str, cwd: &Path, home: Option<&Path>) -> Vec<Act> {
+    patch_acts_in(text, &[cwd.to_owned()], home)
+}
+
+/// The acts of a patch that may be applied in any of these directories.
+fn patch_acts_in(text: &str, dirs: &[PathBuf], home: Option<&Path>) -> Vec<Act> {
     let mut acts = Vec::new();
-    for section in patch::sections(text).into_iter().take(MAX_ACTS) {
-        let path = absolute(&section.path, cwd, home);
+    for section in patch::sections(text) {
+        let mut add = |kind, name: &str| acts.extend(readings(name, dirs, home).into_iter().map(|path| act(kind, path)));
         match (section.kind, section.to) {
             (_, Some(to)) => {
-                acts.push(act(ActKind::Rename, path));
-                acts.push(act(ActKind::Write, absolute(&to, cwd, home)));
+                add(ActKind::Rename, &section.path);
+                add(ActKind::Write, &to);
             }
-            (SectionKind::Add, None) => acts.push(act(ActKind::Create, path)),
-            (SectionKind::Update, None) => acts.push(act(ActKind::Write, path)),
-            (SectionKind::Delete, None) => acts.push(act(ActKind::Remove, path)),
+            (SectionKind::Add, None) => add(ActKind::Create, &section.path),
+            (SectionKind::Update, None) => add(ActKind::Write, &section.path),
+            (SectionKind::Delete, None) => add(ActKind::Remove, &section.path),
+        }
+        if acts.len() > MAX_ACTS {
+            break;
         }
     }
     acts
@@ -383,7 +453,17 @@ fn collect(value: &Value, key: Option<&str>, depth: usize, take: &mut impl FnMut
     match value {
         Value::String(text) => take(key, text),
         Value::Array(items) => items.iter().for_each(|item| collect(item, key, depth + 1, take)),
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| collect(value, Some(&plain_key(name)), depth + 1, take)),
+        Value::Object(fields) => {
+            let listed = matches!(key, Some("files" | "paths"));
+            for (name, value) in fields {
+                let plain = plain_key(name);
+                // A path may be a key itself, with what goes into the file behind it.
+                if name.contains('/') || (listed && !FILE_KEYS.contains(&plain.as_str()) && name.contains('.')) {
+                    take(Some("path"), name);
+                }
+                collect(value, Some(&plain), depth + 1, take);
+            }
+        }
         _ => {}
     }
 }
@@ -397,6 +477,54 @@ fn absolute(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
         (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
         _ => cwd.join(text),
     }
+}
+
+/// Every path that a tool may mean by a text, the likeliest first. Tools differ: one takes blanks, an
+/// `@`, `~` or `file://` off and the next one makes a file of that name; one lets the disk resolve `..`
+/// and the next one strikes it out before. Most texts have one reading.
+fn readings(text: &str, dirs: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
+    let mut texts = vec![text.to_owned()];
+    if text.starts_with('@') || text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) || !text.is_ascii() {
+        let blank = |c: char| if c.is_whitespace() && !matches!(c, '\n' | '\t') { ' ' } else { c };
+        let spaced: String = text.chars().map(blank).collect();
+        let trimmed = spaced.trim().to_owned();
+        let bare = trimmed.strip_prefix('@').map(str::to_owned);
+        texts.extend([text.trim().to_owned(), spaced, trimmed].into_iter().chain(bare).filter(|text| !text.is_empty()));
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut add = |path: PathBuf| {
+        if !found.contains(&path) {
+            found.push(path);
+        }
+    };
+    for text in &texts {
+        for dir in dirs {
+            let literal = (text.starts_with('~') || text.starts_with("file:")).then(|| dir.join(text));
+            for path in [Some(absolute(text, dir, home)), literal].into_iter().flatten() {
+                let struck = path.components().any(|part| part == Component::ParentDir).then(|| without_dots(&path));
+                add(path);
+                struck.into_iter().for_each(&mut add);
+            }
+        }
+    }
+    // Where the payload names no directory, what can be judged is.
+    if found.iter().any(|path| path.is_absolute()) {
+        found.retain(|path| path.is_absolute());
+    }
+    found
+}
+
+/// A path with each `..` struck out together with the name before it, links or not.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = out.pop(),
+            Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 fn percent_decoded(text: &str) -> String {

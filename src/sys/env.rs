@@ -23,6 +23,8 @@ pub const LOCI_ANCESTORS: &str = "LOCI_ANCESTORS";
 pub const HOME: &str = "HOME";
 /// Where machine-local state lives; default `$HOME/.local/state`.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// What moves the settings folders of harnesses elsewhere.
+pub const HARNESS_FOLDERS: [&str; 4] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR"];
 /// Where scratch folders go; default `/tmp`.
 pub const TMPDIR: &str = "TMPDIR";
 /// Where programs are looked for.
@@ -42,6 +44,12 @@ pub fn var(name: &str) -> Option<OsString> {
 #[must_use]
 pub fn arguments() -> Vec<OsString> {
     std::env::args_os().skip(1).collect()
+}
+
+/// The directory that this process was started in; `None` where it no longer exists.
+#[must_use]
+pub fn working_directory() -> Option<PathBuf> {
+    std::env::current_dir().ok()
 }
 
 /// The environment of this process as a value, taken once and handed down.
@@ -65,7 +73,7 @@ impl Env {
     #[must_use]
     pub fn of_gate() -> Self {
         let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, HOME, XDG_STATE_HOME];
-        let vars = names.into_iter().filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
+        let vars = names.into_iter().chain(HARNESS_FOLDERS).filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
         Self { vars, cwd: None }
     }
 

@@ -25,6 +25,8 @@ pub struct Real {
     pub exists: bool,
     /// Whether the disk takes upper and lower case for the same; `path` has the names as listed.
     pub folds: bool,
+    /// Each name that it went by: the path before each link on the way was followed.
+    pub names: Vec<PathBuf>,
     /// Why it is not sure; the path is then the best that is known.
     pub trouble: Option<Trouble>,
 }
@@ -45,6 +47,9 @@ pub enum Trouble {
         /// Its kind.
         kind: io::ErrorKind,
     },
+    /// It leads elsewhere in each process that follows it.
+    #[error("{} is another place for each process", crate::sys::shown::path(.0))]
+    OfAProcess(PathBuf),
     /// Not an absolute path.
     #[error("{} is not absolute", crate::sys::shown::path(.0))]
     Relative(PathBuf),
@@ -54,7 +59,7 @@ pub enum Trouble {
 /// ends in a slash. A dangling link leads to where a write through it would create.
 #[must_use]
 pub fn real(path: &Path, follow_final: bool) -> Real {
-    let mut at = Walk { path: PathBuf::from("/"), missing: 0, links: 0, trouble: None };
+    let mut at = Walk { path: PathBuf::from("/"), missing: 0, links: 0, names: Vec::new(), trouble: None };
     if !path.is_absolute() {
         at.trouble = Some(Trouble::Relative(path.to_owned()));
     }
@@ -70,7 +75,18 @@ pub fn real(path: &Path, follow_final: bool) -> Real {
             break;
         }
         let last = parts.is_empty();
+        if at.missing == 0 && (part == "self" || part == "thread-self") && at.path.as_os_str() == "/proc" {
+            // What is open under a number is a stream, as `/dev/stdout`, unless the path goes on below it.
+            let stream = parts.len() == 2 && parts.front().is_some_and(|part| part == "fd");
+            at.path.push(&part);
+            at.missing = 1;
+            if !stream {
+                at.trouble.get_or_insert_with(|| Trouble::OfAProcess(at.path.clone()));
+            }
+            continue;
+        }
         if let Some(target) = at.step(&part, !last || follow_final) {
+            at.names.push(named(at.path.join(&part), &parts));
             if target.is_absolute() {
                 at.path = PathBuf::from("/");
             }
@@ -78,6 +94,18 @@ pub fn real(path: &Path, follow_final: bool) -> Real {
         }
     }
     at.done()
+}
+
+/// A path with these components after it, each `..` struck out with the name before it.
+fn named(mut path: PathBuf, rest: &VecDeque<OsString>) -> PathBuf {
+    for part in rest {
+        if part == ".." {
+            path.pop();
+        } else {
+            path.push(part);
+        }
+    }
+    path
 }
 
 /// Puts the components of a path before those that are left.
@@ -92,6 +120,7 @@ struct Walk {
     /// How many of the last components do not exist.
     missing: usize,
     links: usize,
+    names: Vec<PathBuf>,
     trouble: Option<Trouble>,
 }
 
@@ -136,12 +165,12 @@ impl Walk {
     }
 
     fn done(self) -> Real {
-        let Self { path, missing, trouble, .. } = self;
+        let Self { path, missing, names, trouble, .. } = self;
         let exists = missing == 0 && trouble.is_none();
         let (there, rest) = split_last(&path, missing);
         match as_listed(&there) {
-            Some(listed) => Real { path: rest.iter().fold(listed, |path, part| path.join(part)), exists, folds: true, trouble },
-            None => Real { path, exists, folds: false, trouble },
+            Some(listed) => Real { path: rest.iter().fold(listed, |path, part| path.join(part)), exists, folds: true, names, trouble },
+            None => Real { path, exists, folds: false, names, trouble },
         }
     }
 }
@@ -256,6 +285,15 @@ mod tests {
         assert!(matches!(real(&dir.join("loop"), true).trouble, Some(Trouble::Loop(_))));
         assert!(matches!(real(&dir.join("p/x"), true).trouble, Some(Trouble::Loop(_))));
         assert_eq!(real(&dir.join("loop"), false).trouble, None);
+        for (path, trouble) in [
+            ("/proc/self/cwd/x", true),
+            ("/proc/thread-self/root/x", true),
+            ("/dev/fd/7/x", true),
+            ("/dev/stdout", false),
+            ("/dev/null", false),
+        ] {
+            assert_eq!(matches!(real(Path::new(path), true).trouble, Some(Trouble::OfAProcess(_))), trouble, "{path}");
+        }
         assert!(matches!(real(Path::new("a/b"), true).trouble, Some(Trouble::Relative(_))));
         let long = real(&dir.join("n".repeat(300)), true);
         assert!(matches!(long.trouble, Some(Trouble::Unreadable { .. })) && !long.exists);

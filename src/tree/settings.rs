@@ -15,8 +15,10 @@ const MAX_DOTDIRS: usize = 32;
 /// How many globs or words a list may have.
 const MAX_ITEMS: usize = 256;
 /// Parts of a tool's name that say that it writes.
-pub const WRITE_TOOLS: [&str; 14] =
-    ["write", "edit", "create", "delete", "remove", "move", "rename", "copy", "patch", "apply", "save", "append", "replace", "insert"];
+pub const WRITE_TOOLS: [&str; 19] = [
+    "write", "edit", "create", "delete", "remove", "move", "rename", "copy", "patch", "apply", "save", "append", "replace", "insert",
+    "modify", "truncate", "mkdir", "rmdir", "unlink",
+];
 /// How long finished mail and trails are kept, in days.
 pub const RETENTION_DAYS: u32 = 30;
 

@@ -200,9 +200,8 @@ fn an_unreadable_payload_opens_and_says_so() {
         (half, "is not one JSON object"),
         ("\0\u{1}\u{fffd}", "is not one JSON object"),
         ("{}", "has no tool name"),
-        (r#"{"tool_name":"Write","cwd":"/"}"#, "has no tool input"),
+        (r#"{"tool_name":"Read","cwd":"/"}"#, "has no tool input"),
         (r#"{"tool_name":"Write","cwd":"/","tool_input":{}}"#, "names no path"),
-        (r#"{"tool_name":"Write","cwd":"/","tool_input":{"file_path":7}}"#, "names no path"),
         (r#"{"tool_name":"Write","tool_input":{"file_path":"owned/x"}}"#, "no working directory"),
         (r#"{"tool_name":"Write","cwd":"repo","tool_input":{"file_path":"owned/x"}}"#, "no working directory"),
         (r#"{"hook_event_name":"PostToolUse","tool_name":"Write","tool_input":{}}"#, "is about the event"),
@@ -210,6 +209,99 @@ fn an_unreadable_payload_opens_and_says_so() {
         let line = noted(gate(&sandbox, payload));
         assert!(line.starts_with("loci: custody was not checked for this call: ") && line.contains(why), "{payload}: {line}");
     }
+}
+
+#[test]
+fn what_surely_writes_does_not_pass_unread() {
+    let sandbox = world();
+    let owned = sandbox.path("repo/owned/new.txt");
+    let call = |input: &str| format!(r#"{{"tool_name":"Write","cwd":"/","tool_input":{input}}}"#);
+    let input = json!({ "file_path": owned }).to_string();
+    let open = input.trim_end_matches('}');
+    for payload in [
+        call(&format!(r#"{open},"content":"x \ud83d y"}}"#)),
+        call(&format!(r#"{open},"x":{}{}}}"#, "[".repeat(500), "]".repeat(500))),
+        call(&json!(input).to_string()),
+        call(&json!({ "file_path": { "path": "x", "y": owned } }).to_string().replace("\"path\"", "\"p\"")),
+        call(r#"{"file_path":7}"#),
+        r#"{"tool_name":"Write","cwd":"/"}"#.to_owned(),
+        r#"{"tool_name":"Write","cwd":"/","tool_input":{"#.to_owned(),
+        format!(r#"{{"tool_input":{{"content":"{}"}},"tool_name":"Write"}}"#, "x".repeat(17 << 20)),
+    ] {
+        refused(gate(&sandbox, &payload));
+    }
+}
+
+#[test]
+fn every_reading_of_a_path_is_judged() {
+    let sandbox = world();
+    sandbox.file("elsewhere/x", "").link("repo/lnk", "../elsewhere");
+    let up = format!("{}owned/new.txt", "x/../".repeat(4_200));
+    for path in [
+        "lnk/../owned/new.txt",
+        up.as_str(),
+        "file://../owned/x",
+        "~/../owned/x",
+        "@owned/x",
+        " owned/x",
+        "/proc/self/cwd/owned/x",
+        "/dev/fd/3/x",
+    ] {
+        refused(gate(&sandbox, write(&sandbox, path).to_string()));
+    }
+    // Both readings are one path: one letter, with its diff.
+    refused(gate(&sandbox, write(&sandbox, "owned/sub/../once.txt").to_string()));
+    assert_eq!(mail(&sandbox, "repo/owned").iter().filter(|letter| letter.contains("once.txt") && letter.contains("+new")).count(), 1);
+    let mut call =
+        payload(&sandbox, "write_file", &json!({ "file_path": "owned/a.txt", "content": "x", "command": "view", "cwd": "/tmp" }));
+    refused(gate(&sandbox, call.to_string()));
+    call["tool_input"]["file_path"] = json!("notes.txt");
+    passed(gate(&sandbox, call.to_string()));
+    for path in ["lnk/../free.txt", "@types/x", "a/../notes.txt", "~/x", "file:///tmp/x", "/dev/stdout"] {
+        passed(gate(&sandbox, write(&sandbox, path).to_string()));
+    }
+}
+
+#[test]
+fn settings_behind_a_link_are_walled_by_every_name() {
+    let sandbox = world();
+    sandbox.file("repo/dots/settings.json", "{}").file("repo/src/x", "").link("repo/.claude", "dots").link("repo/cl2", ".claude");
+    for path in [".claude/settings.json", "src/../.claude/settings.json", "cl2/settings.json"] {
+        refused(gate(&sandbox, write(&sandbox, path).to_string()));
+    }
+    refused(gate(
+        &sandbox,
+        payload(&sandbox, "mcp__fs__copy_directory", &json!({ "source": "dots", "destination": "src/.codex" })).to_string(),
+    ));
+    for path in ["cl2/skills/a.md", "cl2/../settings.json"] {
+        passed(gate(&sandbox, write(&sandbox, path).to_string()));
+    }
+}
+
+#[test]
+fn settings_folders_that_are_moved_are_walled_where_they_are() {
+    let sandbox = world();
+    let folder = sandbox.path("moved");
+    for (variable, file) in
+        [("CLAUDE_CONFIG_DIR", "settings.json"), ("CODEX_HOME", "hooks.json"), ("PI_CODING_AGENT_DIR", "extensions/loci.ts")]
+    {
+        let call = write(&sandbox, folder.join(file)).to_string();
+        passed(gate(&sandbox, &call));
+        refused(asked(&sandbox, &call, |command| _ = command.env(variable, &folder)));
+        let skill = write(&sandbox, folder.join("skills/a.md")).to_string();
+        passed(asked(&sandbox, &skill, |command| _ = command.env(variable, &folder)));
+    }
+}
+
+#[test]
+fn codex_does_not_say_who_asks_by_where_a_command_runs() {
+    let sandbox = world();
+    let mut call = write(&sandbox, sandbox.path("repo/owned/new.txt"));
+    call["cwd"] = json!(sandbox.path("repo/owned"));
+    let mut command = sandbox.command("repo");
+    command.args(["gate", "--for", "codex"]);
+    refused(Run::of(&mut command, Some(call.to_string().as_bytes())));
+    assert!(mail(&sandbox, "repo/owned")[0].contains("from: \"alice\""));
 }
 
 #[test]

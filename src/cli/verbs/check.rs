@@ -180,9 +180,13 @@ fn act_object(act: &ActRuling) -> Value {
         "verdict": act.verdict,
         "decided_by": act.decided_by.as_ref().map(|file| file.to_string_lossy()),
         "why": act.why.word(),
-        "by": Some(&act.by).filter(|by| !by.is_empty()),
-        "way_out": act.way_out,
     });
+    if !act.by.is_empty() {
+        object["by"] = act.by.as_str().into();
+    }
+    if let Some(way_out) = &act.way_out {
+        object["way_out"] = way_out.as_str().into();
+    }
     if let Why::Permitted { id, until } = &act.why {
         object["permit"] = id.as_str().into();
         object["until"] = until.as_str().into();

@@ -4,6 +4,7 @@
 mod claude;
 mod codex;
 mod gemini;
+mod lenient;
 mod lines;
 mod peek;
 mod pi;
@@ -279,9 +280,7 @@ fn says_failed(response: &Value) -> bool {
 }
 
 fn object_of(payload: &[u8], events: &[&str]) -> Result<Map<String, Value>, Unreadable> {
-    // Some programs put a byte order mark before what they write.
-    let payload = payload.strip_prefix(b"\xef\xbb\xbf").unwrap_or(payload);
-    let object: Map<String, Value> = serde_json::from_slice(payload).map_err(|error| Unreadable::NotAnObject(error.to_string()))?;
+    let object = lenient::object(payload)?;
     match text(&object, &["hook_event_name", "hookEventName"]).filter(|event| !events.contains(&event.as_str())) {
         Some(event) => Err(Unreadable::OtherEvent(event)),
         None => Ok(object),
@@ -297,7 +296,7 @@ fn event_of(mut object: Map<String, Value>) -> Result<(Event, Map<String, Value>
     let agent_id = text(&object, &["agent_id", "agentId"]);
     let agent_type = text(&object, &["agent_type", "agentType"]);
     let input = ["tool_input", "toolInput", "tool_args", "toolArgs"].iter().find_map(|key| object.remove(*key));
-    let input = input.ok_or(Unreadable::Missing("tool input"))?;
+    let input = lenient::unwrapped(input.ok_or(Unreadable::Missing("tool input"))?);
     Ok((Event { session, cwd, tool, input, call, agent_id, agent_type }, object))
 }
 

@@ -167,6 +167,12 @@ pub(super) const FILE_KEYS: &[&str] = &[
     "directory",
 ];
 
+/// Keys that name the directory that a tool works in.
+pub(super) const DIR_KEYS: &[&str] = &["workdir", "dir_path", "cwd", "working_directory", "workingDirectory", "work_dir"];
+
+/// Keys that name a directory which the paths beside them may be meant from.
+pub(super) const BASE_KEYS: &[&str] = &["base_path", "basePath", "base_dir", "baseDir", "base", "root", "folder", "directory", "dir"];
+
 /// Further keys that may name a path in the arguments of a tool nobody knows.
 pub(super) const MORE_KEYS: &[&str] = &[
     "target",

@@ -37,7 +37,10 @@ fn write_tools_of_every_harness() {
         ("mcp__files__write_file", json!({ "path": "file:///p/a%20b", "content": "x" }), "/p/a b"),
     ] {
         let intent = read(name, input.clone());
-        assert_eq!(acts(name, input), one(ActKind::Write, path), "{name}");
+        // Other readings of the same text come after it.
+        let first = acts(name, input).into_iter().next();
+        assert_eq!(first, one(ActKind::Write, path).pop(), "{name}");
+        assert!(intent.acts.len() == 1 || path.starts_with("/home") || path.contains(' '), "{name}");
         assert!(intent.class.writes() && intent.acts[0].follow, "{name}");
     }
 }
@@ -80,11 +83,11 @@ fn patches() {
     assert_eq!(acts("patch", json!({ "mode": "patch", "patch": text })), wanted);
     assert_eq!(
         acts("apply_patch", json!({ "patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "workdir": "sub" })),
-        one(ActKind::Write, "/w/sub/x")
+        [(ActKind::Write, "/w/sub/x".to_owned()), (ActKind::Write, "/w/x".to_owned())]
     );
-    // A command that begins with it is applied by the harness itself.
-    let heredoc = acts("Bash", json!({ "command": format!("apply_patch <<'EOF'\n{text}\nEOF") }));
-    assert_eq!(heredoc[..4], wanted[..]);
+    // A patch in the text of a command is the shell reader's to read.
+    let heredoc = read("Bash", json!({ "command": format!("apply_patch <<'EOF'\n{text}\nEOF") }));
+    assert!(matches!(heredoc.class, Class::Shell(_)));
     assert_eq!(acts("apply_patch", json!({ "input": "nothing" })), one(ActKind::Run, "/w"));
 }
 
@@ -109,13 +112,36 @@ fn shells_cannot_be_known_here() {
 
 #[test]
 fn tools_nobody_knows_are_looked_at_when_their_name_says_write() {
-    use ActKind::{Remove, Rename, Write};
+    use ActKind::{Create, Link, Remove, Rename, Write};
     assert_eq!(acts("mcp__x__deleteThing", json!({ "path": "a" })), one(Remove, "/w/a"));
     assert_eq!(
         acts("mcp__fs__move_it", json!({ "source": "a/b", "destination": "c/d" })),
         [(Rename, "/w/a/b".to_owned()), (Rename, "/w/c/d".to_owned())]
     );
-    assert_eq!(acts("mcp__fs__copy_it", json!({ "source": "a/b", "destination": "c/d" })), one(Write, "/w/c/d"));
+    assert_eq!(acts("mcp__fs__copy_it", json!({ "source": "a/b", "destination": "c/d" })), one(Create, "/w/c/d"));
+    let dotdir = read("mcp__fs__copy_directory", json!({ "source": "x", "destination": "/r/.claude" })).acts;
+    assert!(dotdir.len() == 1 && dotdir[0].below && dotdir[0].kind == Create);
+    assert_eq!(acts("mcp__fs__create_symlink", json!({ "path": "/r/.loci", "source": "x/y" })), one(Link, "/r/.loci"));
+    let files = acts("write_files", json!({ "files": { "/o/tax.rs": "a", "b.rs": "c/d", "Makefile": "x" } }));
+    assert!(["/o/tax.rs", "/w/b.rs"].iter().all(|path| files.contains(&(Write, (*path).to_owned()))), "{files:?}");
+    for (name, input) in [
+        ("mcp__github__create_or_update_file", json!({ "owner": "o", "repo": "r", "path": "src/a.rs", "content": "x" })),
+        ("mcp__github__delete_file", json!({ "owner": "o", "repo": "r", "path": "src/a.rs" })),
+        ("mcp__jira__edit_ticket", json!({ "status": "N/A", "branch": "feature/x" })),
+        ("mcp__jira__add_comment", json!({ "path": "src/a.rs" })),
+    ] {
+        assert_eq!(acts(name, input), [], "{name}");
+    }
+    assert_eq!(acts("mcp__fs__copy", json!({ "path": "/o/a", "to": "/w/b" })), one(Create, "/w/b"));
+    assert_eq!(acts("mcp__fs__delete_directory", json!({ "target": "services" })), one(Remove, "/w/services"));
+    for name in ["mcp__fs__modify_it", "mcp__fs__truncate", "mcp__fs__put_file", "mcp__fs__set_file_content", "mcp__fs__touch_file"] {
+        assert_eq!(acts(name, json!({ "path": "/o/a" })), one(Write, "/o/a"), "{name}");
+    }
+    // What a server far away takes for an address, one on this machine does not look at.
+    assert_eq!(acts("mcp__fs__write_file", json!({ "owner": "o", "repo": "r", "path": "/o/a" })), one(Write, "/o/a"));
+    let based = acts("edit_file", json!({ "base_path": "/o", "path": "x" }));
+    assert_eq!(based, [(Write, "/o/x".to_owned()), (Write, "/w/x".to_owned())]);
+    assert_eq!(acts("create_file", json!({ "folder": "/o", "name": "x" })), one(Write, "/o"));
     assert_eq!(
         acts("save_diagram", json!({ "where": { "out": ["x/y.svg"] }, "title": "a b/c", "url": "https://e/x" })),
         one(Write, "/w/x/y.svg")
@@ -145,7 +171,9 @@ fn arguments_without_end_are_bounded() {
     }
     assert_eq!(acts("write", deep), []);
     let many: Vec<Value> = (0..10_000).map(|at| json!({ "path": format!("/p/{at}") })).collect();
-    assert_eq!(acts("write", json!({ "files": many })).len(), MAX_ACTS);
+    assert_eq!(acts("write", json!({ "files": many })).len(), MAX_ACTS + 1);
+    let sections: String = (0..10_000).map(|at| format!("*** Delete File: {at}\n")).collect();
+    assert!(acts("apply_patch", json!(format!("*** Begin Patch\n{sections}"))).len() > MAX_ACTS);
 }
 
 proptest::proptest! {

@@ -48,7 +48,13 @@ pub(crate) fn fixture() -> Sandbox {
 
 /// What loci knows of that world.
 pub(crate) fn surroundings(world: &Sandbox) -> Surroundings {
-    Surroundings { home: world.path("home"), user_home: world.path("home"), state: world.path("state/loci"), wall: Vec::new() }
+    Surroundings {
+        home: world.path("home"),
+        user_home: world.path("home"),
+        state: world.path("state/loci"),
+        wall: Vec::new(),
+        moved: Vec::new(),
+    }
 }
 
 /// Puts the root of the case in the place of `{REPO}` in every text.

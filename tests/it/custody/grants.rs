@@ -45,7 +45,7 @@ fn an_agent_asks_to_own_and_a_person_approves() {
     let shown = world.loci("home", ["approve", &id]).exits(1);
     for piece in [
         "loci own free --as alice --note 'Ask '\\''me'\\'' first'",
-        "create free/.loci-tmp-own/owner.md",
+        "create free/.loci/owner.md",
         world.path("home/repo").to_str().unwrap(),
     ] {
         assert!(shown.stdout.contains(piece), "`{piece}` is not in {}", shown.stdout);
