@@ -111,7 +111,7 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
 /// Connects a harness for the user, as `loci connect NAME` does.
 ///
 /// # Errors
-/// As [`connect`].
+/// As [`connect()`].
 pub(super) fn for_user(context: &Context, adapter: &Adapter) -> Outcome {
     let reach = ReachArgs { project: None, shared: None };
     connect(context, ConnectArgs { harness: Some(adapter.name.to_owned()), reach, check: false, dry_run: false })
@@ -120,7 +120,7 @@ pub(super) fn for_user(context: &Context, adapter: &Adapter) -> Outcome {
 /// Disconnects a harness.
 ///
 /// # Errors
-/// As [`connect`].
+/// As [`connect()`].
 pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     let reach = args.reach.reach(context)?;
     let Some(adapter) = harness::named(&args.harness) else { return Err(Failure::new("usage", "no such harness")) };

@@ -29,12 +29,11 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let mut returned = wear::last(&level)?;
     let command = format!("loci unequip --level {}", near::word(&level.dir));
     let acts = grant::changes(&level.dir, returned.renames.iter().flat_map(|one| [&one.from, &one.to]));
-    if !args.dry_run {
-        if returned.worn.as_ref().is_some_and(|worn| worn.hooks)
-            && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
-        {
-            return Ok(answer);
-        }
+    if !args.dry_run
+        && returned.worn.as_ref().is_some_and(|worn| worn.hooks)
+        && let Some(answer) = wardrobe::unless_person(context, &level.dir.join(".loci/hooks"), &command)?
+    {
+        return Ok(answer);
     }
     if let Some(answer) = grant::unless_refused(context, &acts, &command, args.dry_run)? {
         return Ok(answer);
