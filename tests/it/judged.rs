@@ -19,13 +19,17 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("new", &["new", "LEVEL/sub"]),
     ("own", &["own", "LEVEL/free", "--as", "alice"]),
     ("disown", &["disown", "LEVEL"]),
+    ("extract", &["extract", "LEVEL/free", "--into", "LEVEL/other"]),
+    ("permit", &["permit", "alice", "LEVEL", "--for", "30m"]),
+    ("approve", &["approve", "20261130T"]),
+    ("deny", &["deny", "20261130T", "--why", "no"]),
     ("connect", &["connect", "claude", "--project", "LEVEL"]),
     ("disconnect", &["disconnect", "claude", "--project", "LEVEL"]),
     ("init", &["init"]),
 ];
 
 /// Verbs that write into inboxes only; they have tests of their own.
-const MAIL: &[&str] = &["inbox take", "inbox done", "inbox decline", "handover"];
+const MAIL: &[&str] = &["inbox take", "inbox apply", "inbox done", "inbox decline", "handover", "delegate"];
 
 fn writing(command: &Command, path: &str, found: &mut Vec<String>) {
     for verb in command.get_subcommands() {
@@ -95,7 +99,7 @@ fn an_agent_changes_no_level_of_somebody_else_and_nothing_in_the_wall() {
     for level in ["home/r/services/billing", "home"] {
         for (verb, args) in JUDGED {
             // Making an agent below the home is a write in nobody's directory.
-            if level == "home" && matches!(*verb, "new" | "own" | "disown") {
+            if level == "home" && matches!(*verb, "new" | "own" | "disown" | "extract") {
                 continue;
             }
             for cwd in ["home/r/agents/alice", level] {

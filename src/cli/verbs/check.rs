@@ -164,7 +164,11 @@ fn because(context: &Context, act: &ActRuling, asker: &Asker) -> String {
 /// The object of `--json`.
 fn object(ruling: &Ruling, id: &Value) -> Value {
     let acts: Vec<Value> = ruling.acts.iter().map(act_object).collect();
-    json!({ "schema": 1, "id": id, "verdict": ruling.verdict, "acts": acts, "notes": ruling.notes })
+    let mut object = json!({ "schema": 1, "id": id, "verdict": ruling.verdict, "acts": acts });
+    if !ruling.notes.is_empty() {
+        object["notes"] = ruling.notes.as_slice().into();
+    }
+    object
 }
 
 fn act_object(act: &ActRuling) -> Value {
