@@ -76,13 +76,13 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Where the body can't be made; then nothing of it is there.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
-    let _lock = hold(context, &dir, args.dry_run)?;
     let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
     let id = id(&args, &dir)?;
     let values = values(&template, &id, &args)?;
     let nodes = render::render(&template, &values).map_err(|error| from_template(error, &args.template))?;
     let nodes = layout::complete(nodes, &id, args.copy);
     identity::check(&template, &nodes, &id).map_err(|error| from_template(error, &args.template))?;
+    let _lock = hold(context, &dir, args.dry_run)?;
     let there = disk::look(&dir)?;
     let occupied = match there {
         None => false,
