@@ -249,6 +249,13 @@ pub fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> 
     if more && !data.windows(5).any(|bytes| bytes == b"\n---\n") {
         data = disk::read_start(path, header::MAX_BYTES as u64 + START)?.0;
     }
+    // The cut may go through a character; half of one would make all of it no text.
+    if more
+        && let Err(error) = std::str::from_utf8(&data)
+        && error.error_len().is_none()
+    {
+        data.truncate(error.valid_up_to());
+    }
     let header = header::parse(&data);
     // A file whose id does not belong to its name was not put there by a delivery.
     let id = header.text("id").filter(|id| letter::key(id) == Some(key)).unwrap_or(key).to_owned();
@@ -351,6 +358,20 @@ mod tests {
 
     fn log(lines: &[(&str, &str)]) -> Vec<Value> {
         lines.iter().map(|(event, text)| json!({ "at": "t", "key": KEY, "event": event, "by": "b", "text": text, "held": text })).collect()
+    }
+
+    /// Wherever the first look at a message ends, its front matter is read.
+    #[test]
+    fn a_cut_through_a_character_is_no_damage() {
+        let dir = PathBuf::from("/tmp").join(format!("loci-inbox-cut-{}", std::process::id()));
+        let mailbox = Mailbox::of(&dir);
+        for pad in ["", "x"] {
+            let _ = disk::remove_tree(&dir);
+            let letter = format!("---\nid: \"20261130T100000Z-{KEY}\"\nfrom: alice\n---\n{pad}{}", "é".repeat(9000));
+            mailbox.deliver(KEY, letter.as_bytes()).unwrap();
+            assert_eq!(read(&mailbox).unwrap().messages[0].text("from"), Some("alice"), "{pad}");
+        }
+        disk::remove_tree(&dir).unwrap();
     }
 
     /// What a list costs does not grow with what the messages carry.
