@@ -33,7 +33,7 @@ fn main() {
     for n in 0..MESSAGES {
         let key = format!("{n:016x}");
         let text = format!(
-            "---\nschema: 1\nid: \"20261130T{:06}Z-{key}\"\nkind: delegation\nfrom: \"alice\"\nfrom_body: \"/work/repo\"\nto: \"bob\"\nat: \"2026-11-30T10:00:00Z\"\nharness: \"claude\"\nsession: \"s-1\"\ntool: \"Write\"\ndirectory: \"/work/repo/owned\"\ntargets:\n  - \"/work/repo/owned/file-{n}.rs\"\nreads:\n  - \"/work/repo/owned/lib.rs:1-40\"\n  - \"/work/repo/README.md\"\nchange: \"patch\"\nhops: 0\n---\n\n{}",
+            "---\nschema: 1\nid: \"20261130T{:06}Z-{key}\"\nkind: delegation\nfrom: \"alice\"\nfrom_body: \"/home/ann/repo\"\nto: \"bob\"\nat: \"2026-11-30T10:00:00Z\"\nharness: \"claude\"\nsession: \"s-1\"\ntool: \"Write\"\ndirectory: \"/home/ann/repo/owned\"\ntargets:\n  - \"/home/ann/repo/owned/file-{n}.rs\"\nreads:\n  - \"/home/ann/repo/owned/lib.rs:1-40\"\n  - \"/home/ann/repo/README.md\"\nchange: \"patch\"\nhops: 0\n---\n\n{}",
             n % 240_000,
             "+a line of a change\n".repeat(500)
         );
