@@ -5,6 +5,20 @@ import shlex
 
 SUBTASK = 'SUBTASK'
 
+PATCH = '''*** Begin Patch
+*** Update File: notes/own.txt
+@@
+-first
++patched by alice
+*** Update File: owned/a.txt
+@@
+ alpha
+-beta
++patched by alice
+ gamma
+*** Delete File: owned/b.txt
+*** End Patch'''
+
 
 def put(path, content):
     """Writes a file with its folders; a dict or list as JSON."""
@@ -41,7 +55,7 @@ class Harness:
     def edit(self, cell, path, old, new): raise NotImplementedError
     def shell(self, cell, command): raise NotImplementedError
     def read(self, cell, path): raise NotImplementedError
-    def patch(self, cell): return None
+    def patch(self, cell, text=PATCH): return None
 
     def agent(self, cell):
         """Turns of the parent that start a sub-agent and wait for it."""
@@ -55,21 +69,6 @@ class Harness:
     def env(self, cell): return {}
     def argv(self, cell): raise NotImplementedError
     def wire(self, cell, command, events, timeout): raise NotImplementedError
-
-
-PATCH = '''*** Begin Patch
-*** Update File: notes/own.txt
-@@
--first
-+patched by alice
-*** Update File: owned/a.txt
-@@
- alpha
--beta
-+patched by alice
- gamma
-*** Delete File: owned/b.txt
-*** End Patch'''
 
 
 class Claude(Harness):
@@ -129,9 +128,9 @@ class Codex(Harness):
         return {'custom': 'apply_patch', 'input': '*** Begin Patch\n*** Update File: %s\n@@\n-%s\n+%s\n*** End Patch'
                                                   % (path, old, new)}
 
-    def patch(self, cell):
+    def patch(self, cell, text=PATCH):
         # As a tool, and typed into a shell: Codex carries the second one out itself, and no program runs for it.
-        return [[{'custom': 'apply_patch', 'input': PATCH}], [self.shell(cell, "apply_patch <<'EOP'\n%s\nEOP" % PATCH)]]
+        return [[{'custom': 'apply_patch', 'input': text}], [self.shell(cell, "apply_patch <<'EOP'\n%s\nEOP" % text)]]
 
     def shell(self, cell, command):
         return {'tool': 'exec_command', 'input': {'cmd': command}}

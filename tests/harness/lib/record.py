@@ -5,6 +5,14 @@ import re
 import sys
 
 LONG = 600  # longer texts are a harness's own words and no part of the contract; so are these
+OWN_PATCH = '''*** Begin Patch
+*** Add File: notes/added.txt
++added
+*** Update File: notes/own.txt
+@@
+-first
++patched
+*** End Patch'''
 PROMPTS = ('systemPrompt', 'systemPromptOptions')
 
 
@@ -22,8 +30,12 @@ def hook(folder, event):
 
 
 def scenario(h, cell):
-    """All tools in turn, in alice's own files."""
+    """All tools in turn, in alice's own files; with `record-patch` the patch tools, which some harnesses give to other
+    models, and calls that fail."""
     from scenarios import Scenario
+    if cell.scenario == 'record-patch':
+        patch = h.patch(cell, OWN_PATCH)
+        return Scenario((patch or []) + [[h.shell(cell, 'ls missing')], [h.read(cell, 'notes/missing.txt')]])
     turns = [[h.read(cell, 'notes/own.txt')], [h.write(cell, 'notes/new.txt', 'new\n')],
              [h.edit(cell, 'notes/own.txt', 'first', 'second')], [h.shell(cell, 'echo hi > notes/typed.txt')]]
     agents = {}
@@ -47,6 +59,8 @@ def collect(cell):
         pre = stdin.get('preToolUse') or stdin.get('postToolUse') or {}
         tool = stdin.get('tool_name') or stdin.get('toolName') or pre.get('toolName') or ''
         key = got['event'] + ('-' + re.sub(r'\W+', '_', tool) if tool else '')
+        if cell.scenario == 'record-patch':
+            key += '.more'
         if sub_agent(stdin):
             key += '.agent'
         found.setdefault(key + '.json', scrub(cell, {
