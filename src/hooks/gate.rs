@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::answer::{Answer, Reply};
+use super::connect::tamper;
+use super::elsewhere;
 use super::event::{Event, Seam};
 use super::harness::{self, Adapter, Unreadable, tool_name};
 use super::tools::{self, Class, Intent};
@@ -102,6 +104,9 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Answer {
         let kind = peeked().unwrap_or_else(|| Kind { tool: "unknown".to_owned(), writes: true });
         return unchecked(Some(&kind), "the payload is larger than 16 MiB");
     }
+    if let Some(change) = tamper::change(adapter, env, &payload) {
+        return change.map_or_else(Answer::default, Answer::block);
+    }
     let event = match adapter.event(Seam::BeforeTool, &payload) {
         Ok(event) => event,
         Err(error @ Unreadable::OtherEvent(_)) => return not_checked(&format!("the payload {error}")),
@@ -123,7 +128,11 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ans
     };
     let home = env.user_home();
     let cwd = event.cwd.clone().unwrap_or_default();
-    let intent = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
+    let mut intent = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
+    match elsewhere::acts(adapter.name, event) {
+        Some(more) => intent.acts.extend(more),
+        None => return unchecked(kind, "its file is not where it says, and there are too many directories to look through for it"),
+    }
     let Intent { acts, class, .. } = &intent;
     if acts.iter().any(|act| act.path.is_relative()) {
         return not_checked("the payload names no working directory, and the call a path that is relative to it");

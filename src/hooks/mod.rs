@@ -4,6 +4,7 @@
 pub mod after;
 pub mod answer;
 pub mod connect;
+mod elsewhere;
 pub mod event;
 pub mod gate;
 pub mod harness;

@@ -111,6 +111,15 @@ class Cell:
             found.append(dict(fields, file=name, text=text))
         return found
 
+    def in_trail(self, file):
+        """Whether a step of the session's trail names a file: the relay after a call was asked as well."""
+        for folder, _, files in os.walk(self.home + '/.local/state/loci'):
+            for name in files:
+                with open(os.path.join(folder, name), errors='replace') as f:
+                    if 'trail' in folder + name and self.path(file) in f.read():
+                        return True
+        return False
+
     # ---- the gate
 
     def connect(self):
@@ -127,7 +136,7 @@ class Cell:
             command = '%s gate --for %s' % (shlex.quote(stable), self.harness.name)
             self.harness.wire(self, lambda e: command, (self.harness.before,), HOOK_TIMEOUT)
         else:
-            code, said = at_terminal([job['loci'], 'connect', self.harness.name],
+            code, said = at_terminal([job['loci'], 'connect', self.harness.name, *self.harness.connect_flags],
                                      self.environment(person=True), self.repo)
             put(self.root + '/connect.txt', 'exit %s\n%s' % (code, said))
             if code != 0:
@@ -186,6 +195,8 @@ class Cell:
             result = judge.ungated(run, scenario)
         else:
             result = judge.gated(run, scenario)
+            if self.job['mode'] == 'loci' and self.scenario == 'own' and not self.in_trail('notes/new.txt'):
+                result = {'state': 'FAIL', 'why': result['why'] + ['the write is not in the trail: no relay after the call']}
         return dict(result, seconds=seconds, code=code, received=run.received)
 
 

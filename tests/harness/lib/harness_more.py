@@ -9,7 +9,7 @@ from harness import PATCH, SUBTASK, Harness, merge, put
 
 
 class Qwen(Harness):
-    name, before, timeout_unit = 'qwen', 'PreToolUse', 1000
+    name, before, timeout_unit, limit = 'qwen', 'PreToolUse', 1000, 120
     events = ('PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'UserPromptSubmit', 'Stop', 'SessionStart', 'SessionEnd',
               'SubagentStart', 'SubagentStop', 'Notification')
 
@@ -95,7 +95,7 @@ class Copilot(Harness):
 
 class OpenCode(Harness):
     name, before, limit = 'opencode', 'tool.execute.before', 90
-    events = ('tool.execute.before', 'tool.execute.after', 'chat.message', 'chat.params', 'event')
+    events = ('tool.execute.before', 'tool.execute.after', 'chat.message', 'experimental.chat.system.transform', 'event')
 
     def write(self, cell, path, text):
         return {'tool': 'write', 'input': {'filePath': cell.path(path), 'content': text}}
@@ -149,6 +149,7 @@ class OpenCode(Harness):
 
 class Hermes(Harness):
     name, before, limit, has_agents = 'hermes', 'pre_tool_call', 120, True
+    connect_flags = ('--trust',)
     events = ('pre_tool_call', 'post_tool_call', 'pre_llm_call', 'post_llm_call', 'on_session_start', 'on_session_end',
               'subagent_start', 'subagent_stop', 'pre_verify')
 
@@ -178,12 +179,14 @@ class Hermes(Harness):
             '  api_key: none\n  context_length: 128000\ncheck_for_updates: false\n' % cell.base)
 
     def env(self, cell):
-        # Hooks that nobody agreed to don't run: this variable stands for the person's yes.
-        return {'HERMES_ACCEPT_HOOKS': '1', 'OPENAI_API_KEY': 'none', 'HERMES_DISABLE_UPDATE_CHECK': '1',
+        # Hooks that nobody agreed to don't run: for the rig's own this variable stands for the person's yes.
+        accept = {} if cell.job['mode'] == 'loci' else {'HERMES_ACCEPT_HOOKS': '1'}
+        return {**accept, 'OPENAI_API_KEY': 'none', 'HERMES_DISABLE_UPDATE_CHECK': '1',
                 'HERMES_YOLO_MODE': '1', 'TERMINAL_CWD': cell.repo}
 
     def argv(self, cell):
-        return [self.program(cell), '-z', cell.prompt, '--accept-hooks', '--yolo', '-m', 'scripted',
+        accept = [] if cell.job['mode'] == 'loci' else ['--accept-hooks']
+        return [self.program(cell), '-z', cell.prompt, *accept, '--yolo', '-m', 'scripted',
                 '--provider', 'custom']
 
     def wire(self, cell, command, events, timeout):

@@ -58,13 +58,14 @@ def collect(cell):
             continue
         pre = stdin.get('preToolUse') or stdin.get('postToolUse') or {}
         tool = stdin.get('tool_name') or stdin.get('toolName') or pre.get('toolName') or ''
-        key = got['event'] + ('-' + re.sub(r'\W+', '_', tool) if tool else '')
+        event = stdin.get('hook_event_name') if got['event'] == 'event' else got['event']
+        key = event + ('-' + re.sub(r'\W+', '_', tool) if tool else '')
         if cell.scenario == 'record-patch':
             key += '.more'
         if sub_agent(stdin):
             key += '.agent'
         found.setdefault(key + '.json', scrub(cell, {
-            'cli': cell.harness.name, 'version': cell.job['versions'][cell.harness.name], 'event': got['event'],
+            'cli': cell.harness.name, 'version': cell.job['versions'][cell.harness.name], 'event': event,
             'hook_cwd': got['hook_cwd'], 'stdin': stdin}))
     return found
 
@@ -92,6 +93,7 @@ def scrub(cell, payload):
         s = re.sub(r'20\d\d-\d\d-\d\dT\d\d([:-])\d\d(?:[:-]\d\d)?(?:\.\d+)?',
                    lambda m: '2026-01-01T00{0}00{0}00'.format(m.group(1)), s)
         s = re.sub(r'20\d{6}_\d{6}_[0-9a-f]{6}', '20260101_000000_000000', s)
+        s = re.sub(r'(ses|msg|prt)_[0-9A-Za-z]{20,}', number, s)
         s = re.sub(r'/20\d\d/\d\d/\d\d/', '/2026/01/01/', s)
         return s if len(s) <= LONG else s[:200] + '…'
 
