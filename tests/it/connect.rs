@@ -397,7 +397,7 @@ fn codex_is_connected_when_its_user_has_said_so_of_every_relay() {
     let trust = |event: &str, name: &str| {
         let command = &hooks["hooks"][event][0]["hooks"][0]["command"];
         let described =
-            format!(r#"{{"event_name":"{name}","hooks":[{{"async":false,"command":{command},"timeout":10,"type":"command"}}]}}"#);
+            format!(r#"{{"event_name":"{name}","hooks":[{{"async":false,"command":{command},"timeout":35,"type":"command"}}]}}"#);
         let hash = loci::text::digest::sha256(described.as_bytes());
         format!("[hooks.state.\"{}:{name}:0:0\"]\ntrusted_hash = \"sha256:{hash}\"\n", file.display())
     };

@@ -47,8 +47,8 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
 /// the call: nobody is kept from reading.
 const WRITERS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|Monitor";
 
-/// Seconds; the gate answers in two.
-const TIMEOUT: u64 = 10;
+/// Seconds; the gate answers in two, and hooks that it asks in their own time after that.
+const TIMEOUT: u64 = 35;
 
 /// Before a tool call two groups that no call is in both of; elsewhere one without a matcher.
 fn groups(call: &Call, point: &Point) -> Vec<Value> {

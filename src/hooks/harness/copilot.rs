@@ -74,8 +74,8 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
     Reply { stdout, stderr: answer.said().map(|said| format!("{said}\n")).unwrap_or_default(), code: 0 }
 }
 
-/// Seconds; the gate answers in two.
-const TIMEOUT: u64 = 10;
+/// Seconds; the gate answers in two, and hooks that it asks in their own time after that.
+const TIMEOUT: u64 = 35;
 
 /// Tools that read. Copilot CLI takes any hook that fails for a denial, and all tools come by one hook: so
 /// the relay itself lets these through where no gate answers.

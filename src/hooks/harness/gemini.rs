@@ -47,8 +47,8 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
 /// The tools that write, and the shell.
 const WRITERS: &str = "write_file|replace|run_shell_command";
 
-/// Milliseconds; the gate answers in two thousand.
-const TIMEOUT: u64 = 10_000;
+/// Milliseconds; the gate answers in two thousand, and hooks that it asks in their own time after that.
+const TIMEOUT: u64 = 35_000;
 
 /// Before a tool call two groups that no call is in both of: only what writes is refused where no gate
 /// answers. (A missing program it takes for a denial by itself.)

@@ -72,8 +72,8 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
 /// The tools that write, and those that run something.
 const WRITERS: &str = "write_file|patch|terminal|execute_code|process";
 
-/// Seconds; the gate answers in two.
-const TIMEOUT: u64 = 10;
+/// Seconds; the gate answers in two, and hooks that it asks in their own time after that.
+const TIMEOUT: u64 = 35;
 
 /// Before a tool call two entries that no call is in both of (a matcher has to fit the whole name): only
 /// what writes is refused where no gate answers. The script goes to a shell of its own.

@@ -58,7 +58,7 @@ function object(text) {
 function ask(payload, reads) {
   if (GUARDED && !existsSync(PROGRAM)) return {};
   const gate = spawnSync(PROGRAM, ["gate", "--for", "__NAME__"], {
-    input: JSON.stringify(payload), encoding: "utf8", timeout: 10000, killSignal: "SIGKILL", maxBuffer: 1 << 24,
+    input: JSON.stringify(payload), encoding: "utf8", timeout: 30000, killSignal: "SIGKILL", maxBuffer: 1 << 24,
   });
   // A pass says nothing, unless something was not checked.
   if (gate.status === 0) return { input: object(gate.stdout).input, say: gate.stderr.trim() };

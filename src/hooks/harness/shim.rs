@@ -18,7 +18,7 @@ pub(super) fn text(call: &Call, part: &str) -> String {
         .replace("__PROGRAM__", &program)
         .replace("__GUARDED__", if call.program.is_none() { "true" } else { "false" })
         .replace("__SEAMS__", &Value::from(seams).to_string())
-        .replace("__PATIENCE__", if call.observe { "900" } else { "5000" })
+        .replace("__PATIENCE__", if call.observe { "900" } else { "30000" })
         .replace("__SPEAKS__", if call.observe { "false" } else { "true" });
     common + part
 }

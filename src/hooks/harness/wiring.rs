@@ -70,8 +70,9 @@ pub struct Call {
 /// What the model reads where a relay for tools that write got no answer.
 pub const NO_ANSWER: &str = "loci: the gate did not answer, and this tool can write: the call was not made. Go on with what needs no writing, and tell your user to run `loci connect --check`.";
 
-/// The seams that `loci hook` serves.
-pub(super) const RELAYED: &[Seam] = &[Seam::AfterTool];
+/// The seams around those of a tool call at which a harness tells `loci hook`.
+pub(super) const RELAYED: &[Seam] =
+    &[Seam::BeforeRun, Seam::AfterRun, Seam::BeforeIteration, Seam::AfterIteration, Seam::BeforeSystemPrompt];
 
 impl Call {
     /// The command before a tool call, for a shell.
@@ -100,14 +101,14 @@ impl Call {
     /// The gate, bounded where the machine has a `timeout`; the variable `r` holds its exit code then.
     pub(super) fn timed(&self) -> String {
         let gate = self.gate();
-        format!("if command -v timeout >/dev/null 2>&1; then timeout -k 1 5 {gate}; else {gate}; fi; r=$?")
+        format!("if command -v timeout >/dev/null 2>&1; then timeout -k 1 30 {gate}; else {gate}; fi; r=$?")
     }
 
     /// As [`Call::timed`], with the payload from the variable `p`.
     pub(super) fn piped(&self) -> String {
         let gate = self.gate();
         format!(
-            "if command -v timeout >/dev/null 2>&1; then printf %s \"$p\" | timeout -k 1 5 {gate}; else printf %s \"$p\" | {gate}; fi; r=$?"
+            "if command -v timeout >/dev/null 2>&1; then printf %s \"$p\" | timeout -k 1 30 {gate}; else printf %s \"$p\" | {gate}; fi; r=$?"
         )
     }
 

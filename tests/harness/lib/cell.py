@@ -26,7 +26,7 @@ from model import Model, received
 
 HARNESSES = {h.name: h for h in (Claude(), Codex(), Gemini(), Pi(), Qwen(), Copilot(), OpenCode(), Hermes(), Cline())}
 LIB = os.path.dirname(os.path.abspath(__file__))
-SLOW = 20          # seconds that a slow gate takes: far over any timeout that a relay should have
+SLOW = 45          # seconds that a slow gate takes: far over any timeout that a relay should have
 LINGER = 20        # how long a CLI may stay after the model's last word, before it is ended
 LINGERED = -999    # stands for its exit code then; no fault of the gate, so it fails nothing
 HOOK_TIMEOUT = 5   # of the relays that the rig itself writes
