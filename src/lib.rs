@@ -11,7 +11,7 @@
 //! | [`loadout`] | what is worn: switching by renaming, sets, archives and their hash |
 //! | [`custody`] | whose it is: owners, acts, the judge, delegations, inboxes |
 //! | [`hooks`] | when we are asked: the harness adapters, the gate, the connectors |
-//! | [`body`] | the agent as a directory: identity, templates |
+//! | [`body`] | the agent as a directory: identity, templates, sockets, inheritance |
 //! | [`cli`] | arguments, output, failure; one file per verb |
 //!
 //! In every room **find** reads the disk into plain values, **decide** is a pure function of values

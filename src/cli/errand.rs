@@ -35,6 +35,8 @@ fn parsed(argv: &[String]) -> Result<args::Args, String> {
         | Verb::Extract(_)
         | Verb::Permit(_)
         | Verb::New(_)
+        | Verb::Run(_)
+        | Verb::Inherit(_)
         | Verb::Toggle(_)
         | Verb::Equip(_)
         | Verb::Unequip(_)

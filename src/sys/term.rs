@@ -10,6 +10,18 @@ pub fn somebody_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Whether standard input and standard output are a terminal: a session can be had at it.
+#[must_use]
+pub fn is_a_session() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Whether standard input is a terminal.
+#[must_use]
+pub fn stdin_is_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Whether standard output is a terminal.
 #[must_use]
 pub fn stdout_is_terminal() -> bool {
