@@ -404,7 +404,7 @@ fn an_agent_asks_a_person_to_run_another() {
     assert!(!world.path("r/a/started").exists());
     let listed = world.loci("r", ["requests", "--json"]).exits(0).json();
     let id = listed["requests"][0]["id"].as_str().unwrap();
-    let shown = world.loci("r", ["approve", id, "--dry-run", "--json"]).exits(0).json();
+    let shown = world.loci("r", ["approve", id, "--json"]).exits(1).json();
     assert!(shown["shown"].to_string().contains("set    LOCI_AGENT=alice"), "{shown}");
     let done = world.loci("r", ["approve", id, "--hash", shown["hash"].as_str().unwrap()]).exits(0);
     assert!(world.path("r/a/started").exists(), "{done:?}");
