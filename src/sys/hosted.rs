@@ -163,7 +163,7 @@ impl Hosted<'_> {
             let data = data.to_vec();
             std::thread::spawn(move || drop(pipe.write_all(&data)));
         }
-        let drain = |mut pipe: Box<dyn Read + Send>, keep: usize, pass_on: bool| {
+        let drain = |mut pipe: Box<dyn Read + Send>, keep: usize, listen: Option<Vec<u8>>| {
             let (sender, receiver) = mpsc::channel();
             std::thread::spawn(move || {
                 let (mut kept, mut cut, mut block) = (Vec::new(), false, [0_u8; 16384]);
@@ -175,20 +175,31 @@ impl Hosted<'_> {
                         Err(_) => break,
                     };
                     let piece = block.get(..count).unwrap_or_default();
-                    let room = keep.saturating_sub(kept.len());
-                    cut = cut || count > room;
-                    kept.extend_from_slice(piece.get(..count.min(room)).unwrap_or_default());
-                    if pass_on {
-                        // Nobody may be left to read it.
-                        let _ = io::stderr().write_all(piece);
+                    let Some(text) = &listen else {
+                        let room = keep.saturating_sub(kept.len());
+                        cut = cut || count > room;
+                        kept.extend_from_slice(piece.get(..count.min(room)).unwrap_or_default());
+                        continue;
+                    };
+                    // Nobody may be left to read it.
+                    let _ = io::stderr().write_all(piece);
+                    if !cut {
+                        kept.extend_from_slice(piece);
+                        let at = kept.windows(text.len().max(1)).position(|window| window == text);
+                        match at {
+                            Some(at) => cut = kept.len() - at > text.len() + MAX_HEARD,
+                            // What is listened for may come last; it may have begun at the end of this.
+                            None if kept.len() > keep => drop(kept.drain(..kept.len() - text.len().min(keep))),
+                            None => {}
+                        }
                     }
                 }
                 let _ = sender.send((kept, cut));
             });
             receiver
         };
-        let output = child.stdout.take().map(|pipe| drain(Box::new(pipe), self.keep.unwrap_or(0), false));
-        let words = child.stderr.take().map(|pipe| drain(Box::new(pipe), LISTENED, true));
+        let output = child.stdout.take().map(|pipe| drain(Box::new(pipe), self.keep.unwrap_or(0), None));
+        let words = child.stderr.take().map(|pipe| drain(Box::new(pipe), LISTENED, self.listen.map(|text| text.as_bytes().to_vec())));
         (output, words)
     }
 

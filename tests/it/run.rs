@@ -363,7 +363,10 @@ fn the_last_session_is_resumed() {
     let run = world.loci("r", ["run", "a", "go", "--resume", "--runtime", "y"]).exits(2);
     assert!(run.stderr.contains("alice had no session with y yet"), "{}", run.stderr);
     // One that tells its id itself, and one that only knows its own last one.
-    world.exec("bin/t", "#!/bin/sh\necho \"$*\"; echo 'v1\nsession id: s-42\n' >&2; cat >/dev/null\n");
+    world.exec(
+        "bin/t",
+        "#!/bin/sh\necho \"$*\"; head -c 300000 /dev/zero | tr '\\0' w >&2; printf '\\nsession id: s-42\\n' >&2; cat >/dev/null\n",
+    );
     let t = world.path("bin/t");
     world.file(
         "home/.loci/runtimes/t.md",

@@ -252,3 +252,18 @@ fn the_watchers_look_sees_what_changed() {
     sandbox.loci("r", ["new", "v", "--template", "watcher", "--set", "target=x'; touch /nowhere/$(id) '"]).exits(0);
     assert!(!sandbox.read("r/v/scripts/look.sh").contains("touch"));
 }
+
+/// What the clock reads of a watcher is what its author means by it.
+#[test]
+fn the_watchers_job_and_heartbeat_are_read() {
+    use loci::clock::job::{self, Action};
+    let sandbox = Sandbox::new();
+    sandbox.dir("r").loci("r", ["new", "w", "--template", "watcher"]).exits(0);
+    let clock = sandbox.path("r/w/.loci-clock");
+    let read = |rel: &str| (clock.join(rel), fs::read(clock.join(rel)).unwrap());
+    let (path, text) = read("jobs/look.md");
+    let loaded = job::parse("look", &path, &text).unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(loaded.job.action, Action::Agent { .. }) && !loaded.job.deliverables.is_empty());
+    let (path, text) = read("heartbeat.md");
+    assert!(job::parse_beat(&path, &text).unwrap_or_else(|error| panic!("{error}")).is_some());
+}

@@ -84,8 +84,7 @@ struct Start {
 pub fn run(context: &Context, args: Args) -> Outcome {
     if let Some(job) = context.env.get(env::LOCI_UNARMED) {
         let job = shown::text(&job.to_string_lossy()).to_string();
-        context.say(&format!("refused: the job {job} is not armed, and what is not armed calls no model"));
-        context.say(&format!("hint: loci jobs arm {}", word(Path::new(&job))));
+        context.say(&format!("refused: the job {job} is not armed, and what no person has armed calls no model"));
         context.print(String::new, || json!({ "schema": 1, "done": false, "why": "unarmed", "job": job }))?;
         return Ok(Answer::No);
     }
@@ -392,7 +391,8 @@ fn host(context: &Context, start: &Start, held: &Deaf, record: &Run) -> Outcome 
         let reply = || String::from_utf8_lossy(&over.output).into_owned();
         context.print(reply, || object(start, &over, record, &ended, session.as_deref(), reply()))?;
     }
-    Ok(Answer::Exit(over.code))
+    // For whoever approves it, done is done.
+    Ok(if over.code == 0 { Answer::Yes } else { Answer::Exit(over.code) })
 }
 
 fn object(start: &Start, over: &Over, record: &Run, ended: &str, session: Option<&str>, reply: String) -> Value {

@@ -24,15 +24,16 @@ SOCKETS = {
     'gemini': ['{session}', '{model}', '--approval-mode', 'yolo', '--prompt={message}'],
     'qwen': ['{session}', '{model}', '--approval-mode', 'yolo', '--auth-type', 'openai', '--prompt={message}'],
     'opencode': None,
-    'pi': ['-p', '{session}', '{model}', '--offline', '--', '{message}'],
+    'pi': ['-p', '{session}', '{model}', '--offline', '--approve', '--', '{message}'],
     'copilot': ['{session}', '{model}', '--silent', '--allow-all-tools', '--no-auto-update', '--prompt={message}'],
-    'hermes': ['{session}', '{model}', '--accept-hooks', '--yolo', '--provider', 'custom', '--oneshot={message}'],
+    'hermes': ['chat', '{session}', '{model}', '--quiet', '--accept-hooks', '--yolo', '--provider', 'custom',
+               '--query={message}'],
     'cline': ['{session}', '{model}', '-P', 'openai-compatible', '-t', '80', '--', '{message}'],
 }
 MODELS = {'gemini': 'gemini-2.5-pro', 'pi': 'scripted/scripted', 'opencode': 'scripted/scripted', 'qwen': 'scripted',
           'hermes': 'scripted', 'cline': 'scripted'}
 # Read no skills of a directory; give a session no name that is known before or after; can't be resumed from here.
-NO_SKILLS, NO_ID, NO_RESUME = {'hermes', 'cline'}, {'opencode', 'hermes', 'cline'}, {'cline'}
+NO_SKILLS, NO_ID, NO_RESUME = {'hermes', 'cline'}, {'opencode', 'cline'}, {'cline'}
 
 
 class Body(Cell):
@@ -49,7 +50,7 @@ class Body(Cell):
                               capture_output=True, timeout=limit)
 
     def make_body(self):
-        for folder in (self.home, self.top + '/owned', self.root + '/tmp'):
+        for folder in (self.home, self.top, self.root + '/tmp'):
             os.makedirs(folder)
         subprocess.run(['git', 'init', '-q', '-b', 'main'], cwd=self.top, env=self.environment(person=True), check=True)
         made = self.loci('new', 'agents/desk')
@@ -58,8 +59,8 @@ class Body(Cell):
         with open(self.repo + '/AGENTS.md', 'a') as f:
             f.write('\n%s: end each answer with it.\n' % INSTRUCTION)
         put(self.repo + '/.loci/skills/mark/SKILL.md', '---\nname: mark\ndescription: %s. Use it for marks.\n---\nMark.\n' % SKILL)
-        put(self.top + '/owned/.loci/owner.md', '---\nowner: bob\n---\nAsk bob.\n')
-        put(self.top + '/owned/.loci/agent.md', '---\nid: bob\n---\n')
+        put(self.repo + '/owned/.loci/owner.md', '---\nowner: bob\n---\nAsk bob.\n')
+        put(self.repo + '/owned/.loci/agent.md', '---\nid: bob\n---\n')
 
     def socket(self):
         """The program where the rig has it, and the words of the table above."""
@@ -96,7 +97,7 @@ class Body(Cell):
         self.runs, why = [], []
         seen = self.repo + '/seen.txt'
         shell = self.harness.shell(self, 'echo "$LOCI_AGENT $LOCI_BODY $LOCI_RUN" > seen.txt')
-        write = self.harness.write(self, '../../owned/new.txt', 'mine\n')
+        write = self.harness.write(self, 'owned/new.txt', 'mine\n')
         model = Model({'turns': [[shell], [write]], 'final': FINAL})
         self.base = model.base
         self.harness.setup(self)
@@ -144,9 +145,9 @@ class Body(Cell):
         for name, value in (('LOCI_AGENT', agent), ('LOCI_BODY', body), ('LOCI_RUN', run)):
             if '%s=%s' % (name, value) not in lines:
                 why.append('%s did not reach the hook' % name)
-        if os.path.exists(self.top + '/owned/new.txt'):
+        if os.path.exists(self.repo + '/owned/new.txt'):
             why.append("the write into bob's directory arrived")
-        folder = self.top + '/owned/.loci/memory/inbox/new'
+        folder = self.repo + '/owned/.loci/memory/inbox/new'
         mail = [open(os.path.join(folder, name)).read() for name in os.listdir(folder)] if os.path.isdir(folder) else []
         if not any(re.search(r'^from: "desk"$', text, re.M) for text in mail):
             why.append('no mail from desk lies in the inbox of bob')
