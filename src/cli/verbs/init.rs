@@ -80,8 +80,12 @@ fn set_up(context: &Context, first: Setup, program: &Path) -> Result<Setup, Fail
     for _ in 1..TRIES {
         match setup.plan.apply() {
             Ok(()) => return Ok(setup),
-            Err(error @ PlanError::Torn { .. }) => return Err(error.into()),
-            Err(PlanError::Disk(error)) if error.source.kind() != std::io::ErrorKind::AlreadyExists => return Err(error.into()),
+            // Somebody was quicker, and may use by now what we made: it stays, and what is missing is looked for anew.
+            Err(PlanError::Disk(error) | PlanError::Torn { failed: error, .. })
+                if error.source.kind() != std::io::ErrorKind::AlreadyExists =>
+            {
+                return Err(error.into());
+            }
             Err(_) => setup = home::setup(&context.home, &context.state, program)?,
         }
     }
