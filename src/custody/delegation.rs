@@ -235,7 +235,10 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
         fields: Vec::new(),
         ..letter.clone()
     };
-    mailbox.deliver(&digest_key, &digest.render())?;
+    let digest_placed = mailbox.deliver(&digest_key, &digest.render())?;
+    if matches!(digest_placed, Placed::Fresh(_)) {
+        inbox::note_filed(&mailbox, &digest_key, &digest, &digest_placed, attempt.at, attempt.asker.name())?;
+    }
     let mut record = inbox::record(attempt.at, &digest_key, if placed.is_some() { "held" } else { "unkept" }, attempt.asker.name());
     if placed.is_some() {
         record["held"] = name.clone().into();
@@ -264,7 +267,11 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
         let state = inbox::fold(&records).remove(key).unwrap_or_default().state;
         (state, inbox::last_worked(&records).map(str::to_owned))
     };
-    mailbox.log(&inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name()))?;
+    if again {
+        mailbox.log(&inbox::record(attempt.at, key, "again", attempt.asker.name()))?;
+    } else {
+        inbox::note_filed(mailbox, key, letter, &placed, attempt.at, attempt.asker.name())?;
+    }
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked })
 }
 
