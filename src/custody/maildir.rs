@@ -7,11 +7,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::letter;
 use crate::sys::disk::{self, Kind, PathError};
+use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::process::Identity;
 use crate::sys::shown;
 
@@ -195,6 +197,21 @@ impl Mailbox {
             return Ok(Placed::Again(path));
         }
         self.place_at(name, &path, data)
+    }
+
+    /// Lets one process at a time count and keep what is held; `None` where others had it for too long.
+    ///
+    /// # Errors
+    /// Where the directory can't be used.
+    pub fn lock_held(&self, patience: Duration) -> Result<Option<Lock>, MailError> {
+        self.prepare()?;
+        let dir = self.dir.join("held");
+        disk::make_dirs(&dir)?;
+        match lock::of_dir(&dir, patience) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(LockError::Held { .. }) => Ok(None),
+            Err(LockError::Disk(error)) => Err(error.into()),
+        }
     }
 
     fn place_at(&self, name: &str, path: &Path, data: &[u8]) -> Result<Placed, MailError> {
