@@ -20,3 +20,15 @@ pub fn to_second(at: Timestamp) -> String {
 pub fn days_before(at: Timestamp, days: u32) -> Option<Timestamp> {
     Timestamp::from_second(at.as_second().checked_sub(i64::from(days) * 86_400)?).ok()
 }
+
+/// The zone of an IANA name; `None` where the machine and this program know none of that name.
+#[must_use]
+pub fn zone(name: &str) -> Option<jiff::tz::TimeZone> {
+    jiff::tz::TimeZone::get(name).ok()
+}
+
+/// The names of all zones.
+#[must_use]
+pub fn zones() -> Vec<String> {
+    jiff::tz::db().available().map(|name| name.to_string()).collect()
+}

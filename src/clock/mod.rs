@@ -1,0 +1,3 @@
+//! What is due: jobs that say when, what, and what they must leave behind.
+
+pub mod schedule;
