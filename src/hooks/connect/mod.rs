@@ -16,7 +16,7 @@ use receipt::Receipt;
 use relay::List;
 use splice::{Made, Unfit};
 
-use crate::hooks::harness::{Adapter, Call, Relay};
+use crate::hooks::harness::{self, Adapter, Call, Relay};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::env::Env;
 use crate::sys::plan::{Plan, Step};
@@ -318,6 +318,18 @@ fn unlink(plan: &mut Plan, link: &Path) -> Result<(), ConnectError> {
         }
     }
     Ok(())
+}
+
+/// The folders with settings that loci has connected and that do not have their harness's usual name,
+/// each with the name that it stands for.
+#[must_use]
+pub fn moved(state: &Path) -> Vec<(PathBuf, &'static str)> {
+    let one = |(harness, file): (String, PathBuf)| {
+        let folder = harness::named(&harness)?.wiring.folder;
+        let parent = file.parent().filter(|parent| parent.is_absolute() && !parent.ends_with(folder))?;
+        Some((parent.to_owned(), folder))
+    };
+    Receipt::files(state).into_iter().filter_map(one).collect()
 }
 
 /// Sets the link right where it leads nowhere any more: an upgrade may have moved the program. Every
