@@ -293,7 +293,7 @@ fn settings_folders_that_are_moved_are_walled_where_they_are() {
     }
     // What was connected there stays so for a harness that is started without the variable.
     let mut connect = sandbox.command("repo");
-    Run::of(connect.args(["connect", "claude", "--yes"]).env("CLAUDE_CONFIG_DIR", &folder), None).exits(0);
+    Run::of(connect.args(["connect", "claude"]).env("CLAUDE_CONFIG_DIR", &folder), None).exits(0);
     let call = write(&sandbox, folder.join("settings.json")).to_string();
     assert!(refused(gate(&sandbox, &call)).contains("Claude Code's settings"));
     sandbox.file("state/loci/connect/odd.json", "{").dir("state/loci/connect/dir.json");
