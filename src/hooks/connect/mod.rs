@@ -21,7 +21,7 @@ use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::env::Env;
 use crate::sys::plan::{Plan, Step};
 use crate::sys::shown;
-use crate::tree::climb;
+use crate::tree::{climb, real};
 
 /// The most of a configuration that is worked on.
 const MAX_FILE: u64 = 4 << 20;
@@ -326,8 +326,9 @@ fn unlink(plan: &mut Plan, link: &Path) -> Result<(), ConnectError> {
 pub fn moved(state: &Path) -> Vec<(PathBuf, &'static str)> {
     let one = |(harness, file): (String, PathBuf)| {
         let folder = harness::named(&harness)?.wiring.folder;
-        let parent = file.parent().filter(|parent| parent.is_absolute() && !parent.ends_with(folder))?;
-        Some((parent.to_owned(), folder))
+        // The receipt has the name that it was connected by; the judge has real ones.
+        let parent = real::real(file.parent().filter(|parent| parent.is_absolute())?, true).path;
+        (!parent.ends_with(folder)).then_some((parent, folder))
     };
     Receipt::files(state).into_iter().filter_map(one).collect()
 }
