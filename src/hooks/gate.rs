@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::answer::{Answer, Reply};
+use super::connect;
 use super::dispatch::{BUDGET, Turn};
 use super::event::{Event, Seam};
 use super::find;
@@ -361,13 +362,10 @@ pub(super) fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
         let folder = env.get(variable).map(Path::new).filter(|folder| folder.is_absolute())?;
         Some((real::real(&folder.join(below), true).path, adapter.wiring.folder))
     };
-    Surroundings {
-        user_home: env.user_home().unwrap_or_else(|| home.clone()),
-        state: env.state().unwrap_or_else(|| nowhere().join("loci")),
-        home,
-        wall,
-        moved: harness::ALL.iter().filter_map(moved).collect(),
-    }
+    let state = env.state().unwrap_or_else(|| nowhere().join("loci"));
+    // Whoever calls may have another environment than who connected: what was connected stays walled off.
+    let moved = harness::ALL.iter().filter_map(moved).chain(connect::moved(&state)).collect();
+    Surroundings { user_home: env.user_home().unwrap_or_else(|| home.clone()), state, home, wall, moved }
 }
 
 #[cfg(test)]
