@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::answer::{Answer, Reply};
 use super::connect;
-use super::dispatch::Turn;
+use super::dispatch::{BUDGET, Turn};
 use super::event::{Event, Seam};
 use super::find;
 use super::harness::{self, Adapter, Unreadable, tool_name};
@@ -203,7 +203,18 @@ fn with_hooks(adapter: &'static Adapter, env: &Env, event: Event, acts: Vec<(Act
     let surroundings = surroundings(env, settings.wall);
     let asker = asker(adapter, env, &event, &surroundings, &mut Vec::new());
     let point = adapter.point(Seam::BeforeTool, Some(&event.native));
-    Some(Turn { harness: adapter.name, point, event, asker, acts, state: surroundings.state, home, dotdirs: settings.dotdirs, memory })
+    Some(Turn {
+        harness: adapter.name,
+        point,
+        event,
+        asker,
+        acts,
+        state: surroundings.state,
+        home,
+        dotdirs: settings.dotdirs,
+        memory,
+        left: BUDGET,
+    })
 }
 
 /// Where the agent stands by what the harness says; not where a call would run.
