@@ -333,13 +333,24 @@ impl Call<'_> {
         let says = |word: &str| parts.iter().any(|part| part == word);
         // These say it only of files: one may set a status, and add a comment.
         let of_files = FILE_VERBS.iter().any(|word| says(word)) && FILE_NOUNS.iter().any(|word| says(word));
-        if (!words.iter().any(|word| says(word.as_ref())) && !of_files) || is_remote(name, self.input) {
+        // What a tool server calls a shell, and what it starts by a command.
+        let runs = RUN_WORDS.iter().any(|word| says(word)) && text_of(self.input, &["command", "cmd"]).is_some();
+        if runs {
+            return self.shell(false);
+        }
+        if says("apply") && text_of(self.input, &["patch", "diff"]).is_some() {
+            return self.patches(&plain_name(name));
+        }
+        if !words.iter().any(|word| says(word.as_ref())) && !of_files {
             return nothing();
         }
         let about_files = FILE_NOUNS.iter().any(|word| says(word));
         let brought = ["destination", "dest", "dst", "to", "newpath"];
         let to = |fields: &serde_json::Map<String, Value>| fields.keys().any(|key| brought.contains(&plain_key(key).as_str()));
         let copied_to = says("copy") && self.input.as_object().is_some_and(to);
+        // What a link leads to is not written; its own name stands behind another key then.
+        let own_name = |fields: &serde_json::Map<String, Value>| fields.keys().any(|key| LINK_KEYS.contains(&plain_key(key).as_str()));
+        let leads_to = (says("link") || says("symlink")) && self.input.as_object().is_some_and(own_name);
         let dirs = self.dirs();
         let name = plain_name(name);
         let mut acts = Vec::new();
@@ -354,6 +365,9 @@ impl Call<'_> {
             if copied_to && !key.is_some_and(|key| brought.contains(&key)) {
                 return;
             }
+            if leads_to && key.is_some_and(|key| matches!(key, "target" | "targetpath" | "existingpath")) {
+                return;
+            }
             if path_like && !text.is_empty() && text.len() <= 4_096 && acts.len() <= MAX_ACTS {
                 let readings = readings(text, &dirs, self.home).into_iter();
                 acts.extend(readings.filter_map(|path| file_act(&name, key.unwrap_or_default(), path)));
@@ -366,7 +380,12 @@ impl Call<'_> {
 }
 
 /// Words that say that a tool writes where another one says that it is about files.
-const FILE_VERBS: &[&str] = &["put", "set", "add", "touch", "update", "link", "symlink"];
+const FILE_VERBS: &[&str] = &["put", "set", "add", "touch", "update", "link", "symlink", "new", "generate", "make"];
+/// Words that say that a tool starts what it is given as a command.
+const RUN_WORDS: &[&str] = &["shell", "bash", "terminal", "command", "process", "exec", "execute", "run"];
+/// Keys that name a link itself.
+const LINK_KEYS: &[&str] =
+    &["path", "link", "linkpath", "linkname", "symlink", "symlinkpath", "filepath", "newpath", "dest", "destination"];
 const FILE_NOUNS: &[&str] = &["file", "files", "dir", "directory", "folder", "path", "content", "contents", "lines", "symlink"];
 
 /// Whether a tool server's own name and the arguments say that the files are in a repository elsewhere.
@@ -376,7 +395,9 @@ fn is_remote(name: &str, input: &Value) -> bool {
     let Some((server, _)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) else { return false };
     let server = server.to_ascii_lowercase();
     let there = ["repo", "repository", "project_id", "projectId", "repo_slug"];
-    SERVERS.iter().any(|word| server.contains(word)) && text_of(input, &there).is_some()
+    // An absolute path is one of this machine, whatever the server is called.
+    let here = text_of(input, &["path", "file_path", "filePath", "file"]).is_some_and(|path| path.starts_with(['/', '~']));
+    SERVERS.iter().any(|word| server.contains(word)) && text_of(input, &there).is_some() && !here
 }
 
 /// What a file tool does to the path behind a key, by what its name says.

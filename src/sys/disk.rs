@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirEntryExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering as Atomic};
 
@@ -104,6 +104,8 @@ pub struct Entry {
     pub name: OsString,
     /// What it is; links are not followed.
     pub kind: Kind,
+    /// The inode, as the directory names it.
+    pub inode: u64,
 }
 
 /// Whether an error means that nothing is there.
@@ -312,7 +314,7 @@ fn some_entries(path: &Path, max: usize) -> io::Result<Vec<Entry>> {
         .take(max)
         .map(|entry| {
             let entry = entry?;
-            Ok(Entry { kind: entry.file_type()?.into(), name: entry.file_name() })
+            Ok(Entry { kind: entry.file_type()?.into(), inode: entry.ino(), name: entry.file_name() })
         })
         .collect()
 }
@@ -670,6 +672,27 @@ pub fn remove_tree(path: &Path) -> Outcome {
 /// Where something is there already.
 pub fn make_link(path: &Path, target: &Path) -> Outcome {
     tell("make the link", path, step("symlink", path, || std::os::unix::fs::symlink(target, path)))
+}
+
+/// Whether a named pipe stands at `path`; a link is not followed.
+///
+/// # Errors
+/// Where that can't be looked at.
+pub fn is_pipe(path: &Path) -> Outcome<bool> {
+    use std::os::unix::fs::FileTypeExt as _;
+    tell("look at", path, fs::symlink_metadata(path).map(|meta| meta.file_type().is_fifo()))
+}
+
+/// Makes a named pipe with these permission bits.
+///
+/// # Errors
+/// Where something is there already, or the file system has none.
+pub fn make_pipe(path: &Path, mode: u32) -> Outcome {
+    let made = step("mkfifo", path, || {
+        nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRUSR)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    });
+    tell("make the pipe", path, made)
 }
 
 /// Sets the permission bits.

@@ -122,6 +122,10 @@ fn tools_nobody_knows_are_looked_at_when_their_name_says_write() {
     let dotdir = read("mcp__fs__copy_directory", json!({ "source": "x", "destination": "/r/.claude" })).acts;
     assert!(dotdir.len() == 1 && dotdir[0].below && dotdir[0].kind == Create);
     assert_eq!(acts("mcp__fs__create_symlink", json!({ "path": "/r/.loci", "source": "x/y" })), one(Link, "/r/.loci"));
+    // What a link leads to is read; where nothing else names the link, it is looked at.
+    assert_eq!(acts("mcp__fs__create_symlink", json!({ "path": "/r/l", "target": "/r/owned/a" })), one(Link, "/r/l"));
+    assert_eq!(acts("mcp__fs__create_symlink", json!({ "link": "/r/l", "target": "/r/owned/a" })), one(Link, "/r/l"));
+    assert_eq!(acts("mcp__fs__create_symlink", json!({ "source": "/r/owned/a", "target": "/r/l" })), one(Link, "/r/l"));
     let files = acts("write_files", json!({ "files": { "/o/tax.rs": "a", "b.rs": "c/d", "Makefile": "x" } }));
     assert!(["/o/tax.rs", "/w/b.rs"].iter().all(|path| files.contains(&(Write, (*path).to_owned()))), "{files:?}");
     for (name, input) in [
@@ -161,6 +165,19 @@ fn changes_are_captured() {
     assert_eq!(change(json!({ "path": "a", "edits": [{ "oldText": "x", "newText": "y", "replaceAll": true }] })), edits(true));
     assert_eq!(change(json!({ "path": "a", "content": "x" })), Change::Content { path, bytes: b"x".to_vec() });
     assert!(matches!(change(json!({ "path": "a", "insert_line": 3, "new_str": "y" })), Change::Input(_)));
+}
+
+#[test]
+fn a_tool_server_that_says_what_it_runs_or_removes_is_read() {
+    for name in ["mcp__serena__execute_shell_command", "mcp__x__run_shell", "mcp__desktop-commander__start_process"] {
+        assert!(matches!(read(name, json!({ "command": "touch b" })).class, Class::Shell(_)), "{name}");
+    }
+    assert_eq!(read("mcp__git__git_apply", json!({ "patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" })).class, Class::Patch);
+    for name in ["mcp__x__rm", "mcp__x__mv", "mcp__x__new_file", "mcp__x__generate_file", "mcp__github-local__write_file"] {
+        assert!(!acts(name, json!({ "path": "/w/b", "repo": "x", "content": "y" })).is_empty(), "{name}");
+    }
+    assert_eq!(acts("mcp__github__write_file", json!({ "path": "src/b", "repo": "x", "content": "y" })), []);
+    assert_eq!(acts("mcp__x__run_report", json!({ "name": "a/b" })), []);
 }
 
 #[test]
