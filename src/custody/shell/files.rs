@@ -9,6 +9,34 @@ use super::{Ground, Kind, pattern};
 /// Most entries of a tree that is copied.
 const MAX_TREE: usize = 3000;
 
+/// Which files `rsync` takes, by whether they are at their destination already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Only {
+    All,
+    There,
+    Missing,
+}
+
+impl Only {
+    fn of(c: &Call) -> Self {
+        if c.has(&["--existing", "--ignore-non-existing"]) {
+            Self::There
+        } else if c.has(&["--ignore-existing"]) {
+            Self::Missing
+        } else {
+            Self::All
+        }
+    }
+
+    fn takes(self, there: bool) -> bool {
+        match self {
+            Self::All => true,
+            Self::There => there,
+            Self::Missing => !there,
+        }
+    }
+}
+
 impl Engine<'_> {
     /// Sources, and the target that each of them gets.
     fn pairs(&self, sh: &Shell, c: &Call) -> Vec<(String, String)> {
@@ -761,7 +789,8 @@ impl Engine<'_> {
                     let base = if inside || c.has(&["-R"]) { String::new() } else { split(s).1.to_owned() };
                     let base = if c.has(&["-R", "--relative"]) { s.trim_start_matches('/').to_owned() } else { base };
                     let mut budget = MAX_TREE;
-                    self.rsync_tree(sh, &from, to, &base, &kept, &mut copied, &mut budget, 0);
+                    let only = Only::of(c);
+                    self.rsync_tree(sh, &from, to, &base, &kept, only, &mut copied, &mut budget, 0);
                     if budget == 0 {
                         self.unknown("too many files", s);
                     }
@@ -771,7 +800,7 @@ impl Engine<'_> {
                     let full = self.full(sh, to);
                     let dst =
                         if self.fs.is_dir(&full) || to.ends_with('/') || sources.len() > 1 { join(to, split(s).1) } else { to.clone() };
-                    if c.has(&["--ignore-existing"]) && self.exists(sh, &dst) || c.has(&["--existing"]) && !self.exists(sh, &dst) {
+                    if !Only::of(c).takes(self.exists(sh, &dst)) {
                         continue;
                     }
                     self.act(sh, ActKind::Write, &dst, false, false);
@@ -801,6 +830,7 @@ impl Engine<'_> {
         to: &str,
         rel: &str,
         kept: &[String],
+        only: Only,
         copied: &mut Vec<String>,
         budget: &mut usize,
         depth: u32,
@@ -810,6 +840,9 @@ impl Engine<'_> {
             copied.push(rel.to_owned());
             let dst = join(to, rel);
             if !self.exists(sh, &dst) {
+                if only == Only::There {
+                    return;
+                }
                 self.act(sh, ActKind::Create, &dst, false, false);
             }
         }
@@ -823,10 +856,13 @@ impl Engine<'_> {
                 continue;
             }
             if *kind == Kind::Dir {
-                self.rsync_tree(sh, &join(from, name), to, &r, kept, copied, budget, depth + 1);
+                self.rsync_tree(sh, &join(from, name), to, &r, kept, only, copied, budget, depth + 1);
             } else {
                 copied.push(r.clone());
-                self.copied(sh, &join(from, name), &join(to, &r), false);
+                let dst = join(to, &r);
+                if only.takes(self.exists(sh, &dst)) {
+                    self.copied(sh, &join(from, name), &dst, false);
+                }
             }
         }
     }
