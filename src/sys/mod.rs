@@ -13,6 +13,7 @@ pub mod fault;
 pub mod foreground;
 pub mod git;
 pub mod journal;
+pub mod lineage;
 pub mod lock;
 mod nameless;
 pub mod plan;

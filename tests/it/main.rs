@@ -7,6 +7,7 @@ mod cases;
 mod connect;
 mod custody;
 mod gate;
+mod hooks;
 mod hostile;
 mod judged;
 mod layers;
