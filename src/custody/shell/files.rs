@@ -9,31 +9,29 @@ use super::{Ground, Kind, pattern};
 /// Most entries of a tree that is copied.
 const MAX_TREE: usize = 3000;
 
-/// Which files `rsync` takes, by whether they are at their destination already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Only {
-    All,
-    There,
-    Missing,
+/// Which files `rsync` takes.
+#[derive(Clone, Copy, Debug)]
+struct Only {
+    /// Those that are at their destination, those that are not; none for both.
+    there: Option<bool>,
+    /// Also what looks the same by length and time.
+    alike: bool,
 }
 
 impl Only {
     fn of(c: &Call) -> Self {
-        if c.has(&["--existing", "--ignore-non-existing"]) {
-            Self::There
+        let there = if c.has(&["--existing", "--ignore-non-existing"]) {
+            Some(true)
         } else if c.has(&["--ignore-existing"]) {
-            Self::Missing
+            Some(false)
         } else {
-            Self::All
-        }
+            None
+        };
+        Self { there, alike: c.has(&["-I", "--ignore-times", "-c", "--checksum"]) }
     }
 
     fn takes(self, there: bool) -> bool {
-        match self {
-            Self::All => true,
-            Self::There => there,
-            Self::Missing => !there,
-        }
+        self.there.is_none_or(|wanted| wanted == there)
     }
 }
 
@@ -822,6 +820,13 @@ impl Engine<'_> {
         }
     }
 
+    /// Whether `rsync` takes two files for the same without looking into them: length and time. The mode has to be the same as
+    /// well, since that is brought along.
+    fn alike(&self, sh: &Shell, from: &str, to: &str) -> bool {
+        let meta = |path: &str| self.fs.meta(&self.fs.at(path, false).path).filter(|meta| meta.kind == Kind::File);
+        matches!((meta(from), meta(&self.full(sh, to))), (Some(a), Some(b)) if (a.len, a.mtime, a.mode) == (b.len, b.mtime, b.mode))
+    }
+
     #[expect(clippy::too_many_arguments, reason = "a walk that carries its rules along")]
     fn rsync_tree(
         &mut self,
@@ -840,7 +845,7 @@ impl Engine<'_> {
             copied.push(rel.to_owned());
             let dst = join(to, rel);
             if !self.exists(sh, &dst) {
-                if only == Only::There {
+                if only.there == Some(true) {
                     return;
                 }
                 self.act(sh, ActKind::Create, &dst, false, false);
@@ -860,7 +865,7 @@ impl Engine<'_> {
             } else {
                 copied.push(r.clone());
                 let dst = join(to, &r);
-                if only.takes(self.exists(sh, &dst)) {
+                if only.takes(self.exists(sh, &dst)) && (only.alike || !self.alike(sh, &join(from, name), &dst)) {
                     self.copied(sh, &join(from, name), &dst, false);
                 }
             }

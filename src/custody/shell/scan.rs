@@ -1159,7 +1159,7 @@ impl Walk<'_> {
             && inner.is_empty()
             && let Some(topic) = self.vars.get("_")
         {
-            a.pos.push(topic.clone());
+            a.pos = vec![topic.clone()];
         }
         (a, end)
     }

@@ -21,6 +21,7 @@ const REASONS: &[(&str, &str)] = &[
     ("own-rsync-006", MACHINERY),
     ("own-git-078", CLAIMS),
     ("own-archive-012", CLAIMS),
+    ("o2-write-100", "perl: what a bare `unlink` of a list takes is not followed"),
 ];
 
 /// The case is about `owned/` alone.
