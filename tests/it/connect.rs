@@ -125,7 +125,7 @@ fn changes_of_others_in_between_are_kept() {
 #[test]
 fn without_what_was_kept_the_relays_alone_go() {
     let sandbox = world();
-    let text = "{\n  \"model\": \"x\", // fast\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n";
+    let text = "{\n  \"model\": \"x\", // fast\n  \"hooks\": {\n    \"Notification\": []\n  }\n}\n";
     sandbox.file(CLAUDE, text);
     run(&sandbox, "connect claude").exits(0);
     fs::remove_dir_all(sandbox.path("state")).unwrap();
