@@ -13,6 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
     ("Own directories", &["own", "disown", "extract", "permit", "check", "trail"]),
     ("Hand work over", &["inbox", "delegate", "handover"]),
+    ("Run on a schedule", &["clock", "jobs", "ledger"]),
     ("Grant (people only)", &["requests", "approve", "deny", "grants", "connect", "disconnect"]),
     ("Be asked (called by harnesses)", &["gate", "hook"]),
     ("Help yourself", &["init", "demo", "help"]),

@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 pub mod check;
+pub mod clock;
 pub mod connect;
 pub mod delegate;
 pub mod demo;
@@ -14,6 +15,8 @@ pub mod help;
 pub mod hook;
 pub mod inbox;
 pub mod init;
+pub mod jobs;
+pub mod ledger;
 pub mod loadout;
 pub mod new;
 pub mod own;
@@ -97,6 +100,12 @@ pub enum Verb {
     Gate(gate::Args),
     /// Take in what a harness says around a tool call (called by harnesses)
     Hook(hook::Args),
+    /// Run what is due
+    Clock(clock::Args),
+    /// List what is scheduled, and allow it
+    Jobs(jobs::Args),
+    /// Show what is stuck now
+    Ledger(ledger::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
     Init(init::Args),
     /// Explain a verb, or print everything with --all
@@ -141,6 +150,9 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),
         Verb::Hook(args) => hook::run(context, args),
+        Verb::Clock(args) => clock::run(context, args),
+        Verb::Jobs(args) => jobs::run(context, args),
+        Verb::Ledger(args) => ledger::run(context, args),
         Verb::Init(args) => init::run(context, args),
         Verb::Help(args) => help::run(context, args),
         Verb::Demo(args) => demo::run(context, args),
