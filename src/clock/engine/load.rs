@@ -11,6 +11,12 @@ use crate::clock::runs::Processes;
 use crate::sys::disk::{self, Kind};
 use crate::sys::time::Moment;
 
+/// In how many sweeps one looks at everything, whatever the folder says.
+const FULL: u64 = 10;
+
+/// How many files the others look at.
+const SLICE: usize = 2_000;
+
 /// The most jobs of one root.
 const MAX_JOBS: usize = 100_000;
 
@@ -27,6 +33,16 @@ pub enum Knock {
 pub(super) struct Knocked {
     all: bool,
     jobs: BTreeSet<String>,
+}
+
+/// How far sweeps have come.
+#[derive(Debug, Default)]
+pub(super) struct Sweeps {
+    count: u64,
+    /// When the folder of jobs last changed, as it was last listed.
+    folder: Option<i128>,
+    /// The last job that was looked at in turn.
+    cursor: Option<Box<str>>,
 }
 
 /// By what a changed file is told without reading it.
@@ -48,8 +64,12 @@ impl<P: Processes> Clock<P> {
 
     pub(super) fn reload(&mut self, now: Moment) {
         let due = self.swept.is_none_or(|last| now.boot.saturating_sub(last) >= SWEEP);
-        if due || self.knocked.all {
+        let folder = if due { disk::look_through(&self.root.dotdir().join("jobs")).ok().flatten().map(|meta| meta.mtime_ns) } else { None };
+        self.sweeps.count += u64::from(due);
+        if self.knocked.all || (due && (folder != self.sweeps.folder || self.sweeps.count.is_multiple_of(FULL))) {
             self.sweep(now);
+        } else if due {
+            self.look_in_turn(now);
         } else if !self.knocked.jobs.is_empty() {
             let mut changed = false;
             for name in std::mem::take(&mut self.knocked.jobs) {
@@ -61,12 +81,36 @@ impl<P: Processes> Clock<P> {
         }
     }
 
+    /// Where no file came or went, what is left to find are files that were changed in place and that
+    /// nobody knocked for: some of them each time, so that a sweep costs the same however many there are.
+    fn look_in_turn(&mut self, now: Moment) {
+        use std::ops::Bound;
+        self.swept = Some(now.boot);
+        let from = self.sweeps.cursor.take().map_or(Bound::Unbounded, Bound::Excluded);
+        let range = self.slots.range::<Box<str>, _>((from, Bound::Unbounded));
+        let mut names: Vec<Box<str>> = range.take(SLICE).map(|(name, _)| name.clone()).collect();
+        if names.len() == SLICE {
+            self.sweeps.cursor = names.last().cloned();
+        }
+        names.push(HEARTBEAT.into());
+        names.extend(std::mem::take(&mut self.knocked.jobs).into_iter().map(Box::from));
+        let mut changed = false;
+        for name in names {
+            changed |= self.look_at(&name, now);
+        }
+        if changed {
+            self.check_needs(now);
+        }
+    }
+
     /// Looks at every file.
     pub(super) fn sweep(&mut self, now: Moment) {
         self.swept = Some(now.boot);
         self.knocked = Knocked::default();
         let first = self.ticks == 0;
         let dir = self.root.dotdir().join("jobs");
+        // Before it is listed: what changes in between makes the next sweep a full one.
+        self.sweeps.folder = disk::look_through(&dir).ok().flatten().map(|meta| meta.mtime_ns);
         let mut present: BTreeSet<String> = BTreeSet::new();
         match disk::list_unsorted(&dir) {
             Ok(entries) => {

@@ -144,6 +144,7 @@ pub struct Clock<P> {
     reference: Moment,
     knocked: load::Knocked,
     swept: Option<Duration>,
+    sweeps: load::Sweeps,
     /// A lock from the future: when it was first seen (time since boot), and its time.
     future_lock: Option<(Duration, i128)>,
     perceived: Option<Duration>,
@@ -175,6 +176,7 @@ impl<P: Processes> Clock<P> {
             reference: now,
             knocked: load::Knocked::default(),
             swept: None,
+            sweeps: load::Sweeps::default(),
             future_lock: None,
             perceived: None,
             polls: 0,
@@ -191,16 +193,16 @@ impl<P: Processes> Clock<P> {
         for (job, record) in found.records {
             clock.slots.insert(job.into(), Slot { record, ..Slot::default() });
         }
+        clock.take_up(now);
+        clock.sweep(now);
         if let Some((at, boot, id)) = found.clocks
             && id == process::boot()
         {
-            clock.reference = Moment { wall: at, boot, ..now };
             // A correction while nobody looked.
+            clock.reference = Moment { wall: at, boot, ..now };
             clock.compare_clocks(now);
+            clock.reference = now;
         }
-        clock.reference = now;
-        clock.take_up(now);
-        clock.sweep(now);
         clock.restore_sets(now);
         clock.settle_claims(now);
         clock.fold(now, true);
