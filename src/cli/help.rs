@@ -14,8 +14,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Own directories", &["own", "disown", "extract", "permit", "check", "trail"]),
     ("Hand work over", &["inbox", "delegate", "handover"]),
     ("Run on a schedule", &["clock", "jobs", "ledger"]),
-    ("Grant (people only)", &["requests", "approve", "deny", "grants", "connect", "disconnect"]),
-    ("Be asked (called by harnesses)", &["gate", "hook"]),
+    ("Grant (people only)", &["requests", "approve", "deny", "trust", "grants", "connect", "disconnect"]),
+    ("Be asked (called by harnesses)", &["gate", "hook", "hooks"]),
     ("Help yourself", &["init", "demo", "help"]),
 ];
 

@@ -8,6 +8,7 @@ mod clock;
 mod connect;
 mod custody;
 mod gate;
+mod hooks;
 mod hostile;
 mod judged;
 mod layers;
