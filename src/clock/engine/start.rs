@@ -31,7 +31,8 @@ impl<P: Processes> Clock<P> {
                     return true;
                 }
                 Err(error) => {
-                    let why = format!("an instant can't be claimed (failed to {error}: {}); nothing is started", error.source);
+                    // The path is another one each time; what is wrong is not.
+                    let why = format!("instants can't be claimed ({}); nothing is started", error.source);
                     self.say("claim", why, now);
                     return false;
                 }
@@ -74,7 +75,7 @@ impl<P: Processes> Clock<P> {
         let unguessable = random::hex20().map_err(|error| Refused::Disk(error.to_string()))?;
         let id = format!("{name}-{}-{}-{}", pending.instant.as_millisecond(), pending.attempt, unguessable.get(..6).unwrap_or("0"));
         let folder = self.store.run_dir(&id);
-        disk::make_dirs(&folder).map_err(|error| Refused::Disk(format!("failed to {error}: {}", error.source)))?;
+        disk::make_dirs(&folder).map_err(|error| Refused::Disk(error.source.to_string()))?;
         let dir = self.work_dir(job);
         if let Action::Agent { body, .. } = &job.action
             && super::below(&self.root.dir, body).is_none()
@@ -122,7 +123,7 @@ impl<P: Processes> Clock<P> {
         };
         if let Err(error) = run.write(&folder) {
             self.procs.abandon(&id);
-            return Err(Refused::Disk(format!("failed to {error}: {}", error.source)));
+            return Err(Refused::Disk(error.source.to_string()));
         }
         let Some(slot) = self.slots.get_mut(name) else { return Err(Refused::Disk("the job is gone".to_owned())) };
         let was = slot.record.clone();
