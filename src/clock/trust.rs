@@ -118,17 +118,56 @@ fn over(own: &[u8; 32], job: &Job, dir: &Path) -> String {
     digest::sha256_of_parts(parts)
 }
 
-/// The files below the directory of a job that its command line names, with what stands in them.
+/// Programs whose first argument is a program too.
+const INTERPRETERS: [&str; 13] = ["sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "env", "nice", ".", "source"];
+
+/// Endings of scripts.
+const ENDINGS: [&str; 11] = ["sh", "bash", "py", "js", "mjs", "ts", "rb", "pl", "php", "lua", "awk"];
+
+/// The words of a command line that may be scripts: what is called, what an interpreter is given, what is
+/// named like one. Where output goes is none: it is another file after each run.
+fn candidates(line: &str) -> Vec<(String, bool)> {
+    let spaced: String = line
+        .chars()
+        .flat_map(|c| match c {
+            ';' | '|' | '&' | '(' | ')' | '<' | '>' | '`' | '\n' => vec![' ', c, ' '],
+            '"' | '\'' | '=' => vec![' '],
+            c => vec![c],
+        })
+        .collect();
+    let (mut found, mut called, mut target) = (Vec::new(), true, false);
+    for word in spaced.split([' ', '\t', '\r']).filter(|word| !word.is_empty()) {
+        match word {
+            ";" | "|" | "&" | "(" | ")" | "`" | "\n" => (called, target) = (true, false),
+            ">" => target = true,
+            "<" => {}
+            _ if target => target = false,
+            _ => {
+                let name = word.rsplit('/').next().unwrap_or(word);
+                let named = name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending));
+                found.push((word.to_owned(), called || named));
+                // Behind an interpreter, and behind its flags, stands what is called.
+                called = called && (INTERPRETERS.contains(&name) || word.starts_with('-'));
+            }
+        }
+    }
+    found
+}
+
+/// The scripts below the directory of a job that its command line names, with what stands in them. A file
+/// that may be executed is one wherever it is named.
 fn scripts(job: &Job, dir: &Path) -> Vec<(String, Vec<u8>)> {
     let Action::Run(line) = &job.action else { return Vec::new() };
-    let words = line.split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '"' | '\'' | '<' | '>' | '=' | '`'));
-    let file = |word: &str| -> Option<Vec<u8>> {
-        let path: PathBuf = dir.join(word);
+    let file = |(word, sure): (String, bool)| -> Option<(String, Vec<u8>)> {
+        let path: PathBuf = dir.join(&word);
         let real = disk::canonical(&path).ok().filter(|real| real.starts_with(dir))?;
-        disk::look(&real).ok()?.filter(|meta| meta.kind == Kind::File)?;
-        disk::read_bounded(&real, MAX_SCRIPT).ok()?
+        let meta = disk::look(&real).ok()?.filter(|meta| meta.kind == Kind::File)?;
+        if !sure && meta.mode & 0o111 == 0 {
+            return None;
+        }
+        Some((word, disk::read_bounded(&real, MAX_SCRIPT).ok()??))
     };
-    words.filter(|word| !word.is_empty()).take(MAX_WORDS).filter_map(|word| Some((word.to_owned(), file(word)?))).collect()
+    candidates(line).into_iter().take(MAX_WORDS).filter_map(file).collect()
 }
 
 /// The line that grants something, and its id.
@@ -141,4 +180,18 @@ pub fn line(kind: &str, root: &Path, more: &[(&str, Value)], at: Timestamp, salt
         object.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
     }
     (id, record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_told_from_where_output_goes() {
+        let sure = |line: &str| -> Vec<String> { candidates(line).into_iter().filter(|(_, sure)| *sure).map(|(word, _)| word).collect() };
+        assert_eq!(sure("./work.sh > out/log 2> out/err; echo ok >> out/done"), ["./work.sh", "echo"]);
+        assert_eq!(sure("cd x && bash -e run | tee log"), ["cd", "bash", "-e", "run", "tee"]);
+        assert_eq!(sure("python3 tools/report.py --out out/report.md"), ["python3", "tools/report.py"]);
+        assert!(candidates("echo x >> started; echo $$ > out/done").iter().all(|(word, _)| word != "started" && word != "out/done"));
+    }
 }

@@ -245,6 +245,8 @@ pub(super) fn check(sim: &mut Sim, one: &Value) -> Said {
         return truth(!beats.is_empty() && held, || format!("{beats:?}"));
     }
     if let Some(files) = one["after"].as_object() {
+        // After the beat: one that is still on comes to its end first.
+        sim.let_it_end();
         let root = sim.root();
         let wrong: Vec<&String> =
             files.iter().filter(|(path, wanted)| Some(place(&root, path).exists()) != wanted.as_bool()).map(|(path, _)| path).collect();

@@ -219,6 +219,17 @@ impl Sim {
         world.now.up += by;
     }
 
+    /// Ticks until nothing runs any more, for ten minutes at most.
+    pub(super) fn let_it_end(&mut self) {
+        for _ in 0..600 {
+            if self.clock.as_ref().is_none_or(SimClock::is_quiet) {
+                break;
+            }
+            self.pass(Duration::from_secs(1));
+            self.tick();
+        }
+    }
+
     /// Ticks every second up to an instant.
     fn run_to(&mut self, to: Timestamp) {
         // What the last step left to be noticed is noticed by the first tick after it.
