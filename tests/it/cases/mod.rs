@@ -5,6 +5,7 @@
 
 mod clock;
 pub(crate) mod filetool;
+mod forest;
 mod loadout;
 mod resolver;
 pub(crate) mod shell;
