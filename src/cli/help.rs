@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("See where you are", &["where", "tree", "resolve", "explain", "show", "doctor"]),
     ("Make agents", &["new", "templates"]),
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
-    ("Own directories", &["own", "disown", "extract", "permit", "check", "trail"]),
+    ("Own directories", &["own", "disown", "extract", "permit", "check", "exec", "trail"]),
     ("Hand work over", &["inbox", "delegate", "handover"]),
     ("Grant (people only)", &["requests", "approve", "deny", "grants", "connect", "disconnect"]),
     ("Be asked (called by harnesses)", &["gate", "hook"]),

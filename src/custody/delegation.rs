@@ -194,6 +194,12 @@ fn delegate(
         mailbox.hold(&name, &text)?;
         more.push(("applies", Field::Text(name)));
     }
+    // Whole, as a file that git reads.
+    if captured.word == "captured" && before.is_none() && mask::mask(&captured.text).1 == 0 {
+        let name = format!("{key}.patch");
+        mailbox.hold(&name, captured.text.as_bytes())?;
+        more.push(("patch", Field::Text(name)));
+    }
     let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &more);
     if let Some(full) = captured.full().filter(|_| before.is_none()) {
         mailbox.hold(&format!("{key}.txt"), full.as_bytes())?;

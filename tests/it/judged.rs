@@ -29,7 +29,7 @@ const JUDGED: &[(&str, &[&str])] = &[
 ];
 
 /// Verbs that write into inboxes only; they have tests of their own.
-const MAIL: &[&str] = &["inbox take", "inbox apply", "inbox done", "inbox decline", "handover", "delegate"];
+const MAIL: &[&str] = &["inbox take", "inbox apply", "inbox done", "inbox decline", "handover", "delegate", "exec"];
 
 fn writing(command: &Command, path: &str, found: &mut Vec<String>) {
     for verb in command.get_subcommands() {
