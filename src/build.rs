@@ -60,7 +60,10 @@ fn static_link(out: &Path) -> Option<Vec<String>> {
         fs::write(folder.join(asked), script.unwrap_or_else(|| format!("INPUT({})\n", given.display()).into_bytes())).ok()?;
     }
     let words = vec![
-        "-static-pie".to_owned(),
+        // At a fixed address: a relocatable program copies and corrects a page for every 4 KiB of its tables at each
+        // start, a sixth of the gate's whole time, and more with each verb. Stack, heap and mappings stay randomised.
+        "-static".to_owned(),
+        "-no-pie".to_owned(),
         // A weak name that no static library has is nobody's; without this it would wait for a loader.
         "-Wl,-z,nodynamic-undefined-weak".to_owned(),
         format!("-L{}", folder.display()),

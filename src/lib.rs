@@ -12,6 +12,7 @@
 //! | [`custody`] | whose it is: owners, acts, the judge, delegations, inboxes |
 //! | [`hooks`] | when we are asked: the harness adapters, the gate, the connectors |
 //! | [`body`] | the agent as a directory: identity, templates |
+//! | [`clock`] | what is due: schedules, jobs, what they must leave behind |
 //! | [`cli`] | arguments, output, failure; one file per verb |
 //!
 //! In every room **find** reads the disk into plain values, **decide** is a pure function of values
@@ -19,6 +20,7 @@
 
 pub mod body;
 pub mod cli;
+pub mod clock;
 pub mod custody;
 pub mod hooks;
 pub mod loadout;

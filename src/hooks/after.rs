@@ -6,8 +6,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use super::event::Seam;
 use super::gate::{self, MAX_PAYLOAD, PATIENCE};
-use super::harness::{Adapter, After};
+use super::harness::Adapter;
 use super::tools::{self, Intent};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::slip::{self, Happened};
@@ -44,7 +45,7 @@ fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
     if more {
         return Err("the payload is larger than 16 MiB".to_owned());
     }
-    let After { event, failed, lines } = (adapter.after)(&payload).map_err(|error| format!("the payload {error}"))?;
+    let event = adapter.event(Seam::AfterTool, &payload).map_err(|error| format!("the payload {error}"))?;
     fault::point("after-tool");
     let Some(session) = event.session.as_deref() else { return Err("the payload names no session".to_owned()) };
     if env.state().is_none() {
@@ -63,7 +64,7 @@ fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
     if event.call.as_deref().is_some_and(|call| trail::was_refused(&surroundings.state, session, call)) {
         return Ok(());
     }
-    let (touched, more, there) = touched(&ruling, lines);
+    let (touched, more, there) = touched(&ruling, event.lines);
     let refused = ruling.verdict == Verdict::Refuse;
     let sub_agent = event.sub_agent();
     let at = time::now();
@@ -77,12 +78,12 @@ fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
         place: place(&cwd, &settings.dotdirs),
         acts: touched,
         more,
-        passed: !failed && !refused && there,
+        passed: !event.failed && !refused && there,
         refused: Vec::new(),
         filed: Vec::new(),
     };
     let mut trouble = None;
-    if refused && !failed {
+    if refused && !event.failed {
         let happened = Happened {
             asker: &asker,
             harness: adapter.name,

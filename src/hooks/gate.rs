@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::harness::{self, Adapter, Answer, Event, Unreadable, Verdict, tool_name};
+use super::answer::{Answer, Reply};
+use super::event::{Event, Seam};
+use super::harness::{self, Adapter, Unreadable, tool_name};
 use super::tools::{self, Class, Intent};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::asker::{self, Asker};
@@ -36,21 +38,22 @@ pub const PATIENCE: u32 = 2;
 /// Where the work takes longer than [`PATIENCE`], the process ends with the answer to that, wherever
 /// it is.
 #[must_use]
-pub fn answer(adapter: &'static Adapter, env: &Env) -> Answer {
+pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
     let kind = OnceCell::new();
     process::set_last_words(last_words(adapter, None));
     process::end_after(PATIENCE);
     // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
     let work = AssertUnwindSafe(|| judged(adapter, env, &kind));
-    let verdict = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
+    let answer = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
     // Two answers would be none.
     process::end_not();
-    (adapter.answer)(&verdict)
+    adapter.reply(Seam::BeforeTool, None, &answer)
 }
 
 /// What is said when the time is up.
 fn last_words(adapter: &Adapter, kind: Option<&Kind>) -> LastWords {
-    let Answer { stdout, stderr, code } = (adapter.answer)(&unchecked(kind, &format!("it took longer than {PATIENCE} s")));
+    let answer = unchecked(kind, &format!("it took longer than {PATIENCE} s"));
+    let Reply { stdout, stderr, code } = adapter.reply(Seam::BeforeTool, None, &answer);
     LastWords { stdout: stdout.into_bytes(), stderr: stderr.into_bytes(), code }
 }
 
@@ -71,10 +74,10 @@ impl Kind {
     }
 }
 
-/// The verdict on a call that could not be checked to the end.
-fn unchecked(kind: Option<&Kind>, why: &str) -> Verdict {
+/// The answer to a call that could not be checked to the end.
+fn unchecked(kind: Option<&Kind>, why: &str) -> Answer {
     match kind {
-        Some(Kind { tool, writes: true }) => Verdict::Refuse(format!(
+        Some(Kind { tool, writes: true }) => Answer::block(format!(
             "Not done: whose the path of this `{}` call is could not be checked ({why}), and what surely writes does not go on unchecked. \
              Nothing was changed; do not count on it having been handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
              to run `loci connect --check`.",
@@ -84,11 +87,11 @@ fn unchecked(kind: Option<&Kind>, why: &str) -> Verdict {
     }
 }
 
-fn not_checked(why: &str) -> Verdict {
-    Verdict::Note(format!("loci: custody was not checked for this call: {why}"))
+fn not_checked(why: &str) -> Answer {
+    Answer::note(format!("loci: custody was not checked for this call: {why}"))
 }
 
-fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Verdict {
+fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Answer {
     let (payload, more) = match term::stdin(MAX_PAYLOAD) {
         Ok(read) => read,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
@@ -99,7 +102,7 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Verdict {
         let kind = peeked().unwrap_or_else(|| Kind { tool: "unknown".to_owned(), writes: true });
         return unchecked(Some(&kind), "the payload is larger than 16 MiB");
     }
-    let event = match (adapter.read)(&payload) {
+    let event = match adapter.event(Seam::BeforeTool, &payload) {
         Ok(event) => event,
         Err(error @ Unreadable::OtherEvent(_)) => return not_checked(&format!("the payload {error}")),
         Err(error) => return unchecked(peeked().as_ref(), &format!("the payload {error}")),
@@ -109,7 +112,7 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Verdict {
     rule(adapter, env, &event, kind.get())
 }
 
-fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Verdict {
+fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Answer {
     // A policy with a typo must not pass for none.
     let settings = match env.home().as_deref().map(settings::load).transpose() {
         Ok(settings) => settings.unwrap_or_default(),
@@ -167,10 +170,10 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ver
         let acts: Vec<Act> = ruling.acts.iter().map(|act| act.act.clone()).collect();
         remember(&attempt, event, &acts, &deliveries, &surroundings);
         let message = message::message(&ruling, &deliveries);
-        return Verdict::Refuse(if notes.is_empty() { message } else { format!("{message}\nAlso: {}.", notes.join("; ")) });
+        return Answer::block(if notes.is_empty() { message } else { format!("{message}\nAlso: {}.", notes.join("; ")) });
     }
     notes.extend(ruling.notes);
-    if notes.is_empty() { Verdict::Pass } else { Verdict::Note(format!("loci: {}", notes.join("; "))) }
+    if notes.is_empty() { Answer::default() } else { Answer::note(format!("loci: {}", notes.join("; "))) }
 }
 
 /// Puts a refused call into the trail. The refusal stands without it.
@@ -271,12 +274,13 @@ mod tests {
     #[test]
     fn a_check_that_did_not_end_closes_for_what_surely_writes_and_is_said_for_the_rest() {
         for tool in ["Write", "Edit", "NotebookEdit", "apply_patch", "write_file", "replace", "write", "edit", "mcp__fs__write_file"] {
-            let Verdict::Refuse(text) = unchecked(Some(&Kind::of(tool)), "why") else { panic!("{tool} went on") };
+            let Some(text) = unchecked(Some(&Kind::of(tool)), "why").block else { panic!("{tool} went on") };
             assert!(text.contains("why") && text.contains(tool));
         }
         for tool in ["Bash", "run_shell_command", "Read", "read_file", "SomethingElse"] {
-            assert!(matches!(unchecked(Some(&Kind::of(tool)), "why"), Verdict::Note(_)), "{tool}");
+            let answer = unchecked(Some(&Kind::of(tool)), "why");
+            assert!(answer.block.is_none() && answer.said().is_some(), "{tool}");
         }
-        assert!(matches!(unchecked(None, "why"), Verdict::Note(_)));
+        assert!(unchecked(None, "why").block.is_none());
     }
 }

@@ -19,6 +19,9 @@ pub const LOCI_FAULT: &str = "LOCI_FAULT";
 /// Debug builds only: replaces the programs above this one (names with colons between them), so that
 /// tests say the same whoever starts them.
 pub const LOCI_ANCESTORS: &str = "LOCI_ANCESTORS";
+/// Debug builds only: a file that says what time it is (see [`super::time::Moment::now`]), because a test
+/// can't wait for a night.
+pub const LOCI_TEST_NOW: &str = "LOCI_TEST_NOW";
 /// The user's home.
 pub const HOME: &str = "HOME";
 /// Where machine-local state lives; default `$HOME/.local/state`.

@@ -14,6 +14,7 @@ pub mod foreground;
 pub mod git;
 pub mod jail;
 pub mod journal;
+pub mod lineage;
 pub mod lock;
 mod nameless;
 pub mod plan;

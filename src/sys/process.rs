@@ -38,20 +38,20 @@ impl Identity {
     }
 }
 
-fn boot_id() -> String {
+pub(super) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 /// The fields of `/proc/PID/stat` behind the name: a name may hold spaces and brackets, so they are
 /// counted from the *last* `)`.
-fn stat_fields(pid: i32) -> Option<Vec<String>> {
+pub(super) fn stat_fields(pid: i32) -> Option<Vec<String>> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (_, rest) = stat.rsplit_once(')')?;
     Some(rest.split_whitespace().map(str::to_owned).collect())
 }
 
-fn start_ticks(pid: i32) -> Option<u64> {
+pub(super) fn start_ticks(pid: i32) -> Option<u64> {
     let fields = stat_fields(pid)?;
     // A zombie has ended; its parent has not looked yet.
     if fields.first().is_some_and(|state| state == "Z" || state == "X") {

@@ -60,3 +60,14 @@ mod tests {
         assert_ne!(super::sha256_of_parts([&b"ab"[..], b"c"]), super::sha256_of_parts([&b"a"[..], b"bc"]));
     }
 }
+
+/// SHA-256 over several parts, each with its length, as bytes.
+#[must_use]
+pub fn bytes_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}

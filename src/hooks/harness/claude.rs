@@ -1,17 +1,17 @@
-//! Claude Code: `PreToolUse`. Paths of its file tools come absolute, with `..` and `~` worked out and
+//! Claude Code. Paths of its file tools come absolute, with `..` and `~` worked out and
 //! links as they are; `cwd` follows the agent's `cd`. Sub-agents have an `agent_id`; a main agent
 //! that was started as a named one has only the `agent_type`.
 
 use serde_json::{Value, json};
 
-use super::{Adapter, After, Call, Event, Relay, Unreadable, Wiring, flat, flat_after, universal};
+use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken_with};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "claude",
     title: "Claude Code",
-    read,
-    answer: universal,
-    after,
+    points: POINTS,
+    read: flat,
+    answer,
     wiring: Wiring {
         folder: ".claude",
         moved_by: ("CLAUDE_CONFIG_DIR", ""),
@@ -23,6 +23,25 @@ pub(super) const ADAPTER: Adapter = Adapter {
         needs_shared: &[],
     },
 };
+
+/// Its events. A rewritten input needs no decision, and replaces the whole one.
+const POINTS: &[Point] = &[
+    Point { native: "SessionStart", seam: Seam::BeforeRun, takes: &[Take::Context] },
+    Point { native: "SessionEnd", seam: Seam::AfterRun, takes: &[] },
+    Point { native: "UserPromptSubmit", seam: Seam::BeforeIteration, takes: &[Take::Block, Take::Context] },
+    Point { native: "Stop", seam: Seam::AfterIteration, takes: &[Take::Block] },
+    Point { native: "PreToolUse", seam: Seam::BeforeTool, takes: &[Take::Block, Take::Context, Take::Input] },
+    Point { native: "PostToolUse", seam: Seam::AfterTool, takes: &[Take::Context] },
+    Point { native: "PostToolUseFailure", seam: Seam::AfterTool, takes: &[Take::Context] },
+];
+
+fn answer(point: &Point, answer: &Answer) -> Reply {
+    spoken_with(point, answer, |specific| {
+        if let Some(input) = &answer.input {
+            specific.insert("updatedInput".to_owned(), input.clone());
+        }
+    })
+}
 
 /// The tools that write, and the shells. Only for them a gate that is gone, crashed or slow blocks
 /// the call: nobody is kept from reading.
@@ -46,12 +65,4 @@ const AFTER: &[&str] = &["PostToolUse", "PostToolUseFailure"];
 /// Without a matcher: every tool.
 fn after_group(call: &Call) -> Value {
     json!({ "hooks": [{ "type": "command", "command": call.after(), "timeout": TIMEOUT }] })
-}
-
-fn read(payload: &[u8]) -> Result<Event, Unreadable> {
-    flat(payload, &["PreToolUse"])
-}
-
-fn after(payload: &[u8]) -> Result<After, Unreadable> {
-    flat_after(payload, AFTER)
 }

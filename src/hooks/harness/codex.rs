@@ -1,17 +1,17 @@
-//! Codex: `PreToolUse`. A patch comes as text in `command`; the working directory that a shell call
+//! Codex. A patch comes as text in `command`; the working directory that a shell call
 //! names is already in `cwd`. It reads standard error where the exit code is 2, and takes a denial
 //! on standard output for a pass where the exit code is 1: both are said, with 2.
 
 use serde_json::{Value, json};
 
-use super::{Adapter, After, Call, Event, Relay, Unreadable, Wiring, flat, flat_after, universal};
+use super::{Adapter, Call, Point, Relay, Seam, Take, Wiring, flat, spoken};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "codex",
     title: "Codex",
-    read,
-    answer: universal,
-    after,
+    points: POINTS,
+    read: flat,
+    answer: spoken,
     wiring: Wiring {
         folder: ".codex",
         moved_by: ("CODEX_HOME", ""),
@@ -27,6 +27,16 @@ pub(super) const ADAPTER: Adapter = Adapter {
     },
 };
 
+/// Its events. It takes a rewritten input only together with leave to run it, which would stand in for
+/// its user's: so none is given.
+const POINTS: &[Point] = &[
+    Point { native: "SessionStart", seam: Seam::BeforeRun, takes: &[Take::Context] },
+    Point { native: "UserPromptSubmit", seam: Seam::BeforeIteration, takes: &[Take::Block, Take::Context] },
+    Point { native: "Stop", seam: Seam::AfterIteration, takes: &[Take::Block] },
+    Point { native: "PreToolUse", seam: Seam::BeforeTool, takes: &[Take::Block, Take::Context] },
+    Point { native: "PostToolUse", seam: Seam::AfterTool, takes: &[Take::Context] },
+];
+
 /// Seconds; the gate answers in two.
 const TIMEOUT: u64 = 10;
 
@@ -41,12 +51,4 @@ const AFTER: &[&str] = &["PostToolUse"];
 /// Without a matcher: every tool.
 fn after_group(call: &Call) -> Value {
     json!({ "hooks": [{ "type": "command", "command": call.after(), "timeout": TIMEOUT }] })
-}
-
-fn read(payload: &[u8]) -> Result<Event, Unreadable> {
-    flat(payload, &["PreToolUse"])
-}
-
-fn after(payload: &[u8]) -> Result<After, Unreadable> {
-    flat_after(payload, AFTER)
 }

@@ -1,17 +1,17 @@
-//! Gemini CLI: `BeforeTool`. Paths come as the model wrote them; a shell call may name a `dir_path`.
+//! Gemini CLI. Paths come as the model wrote them; a shell call may name a `dir_path`.
 //! A denial without `decision` is a pass for it, whatever the exit code. Its sub-agents can't be told
 //! from the main one.
 
 use serde_json::{Value, json};
 
-use super::{Adapter, After, Call, Event, Relay, Unreadable, Wiring, flat, flat_after, universal};
+use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken_with};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "gemini",
     title: "Gemini CLI",
-    read,
-    answer: universal,
-    after,
+    points: POINTS,
+    read: flat,
+    answer,
     wiring: Wiring {
         folder: ".gemini",
         moved_by: ("GEMINI_CLI_HOME", ".gemini"),
@@ -23,6 +23,25 @@ pub(super) const ADAPTER: Adapter = Adapter {
         needs_shared: &["Hooks of a project run only in a folder that you have trusted in Gemini CLI."],
     },
 };
+
+/// Its events. Before a tool call the model can't be told anything but a denial; a rewritten input is
+/// merged with the one that was given.
+const POINTS: &[Point] = &[
+    Point { native: "SessionStart", seam: Seam::BeforeRun, takes: &[Take::Context] },
+    Point { native: "SessionEnd", seam: Seam::AfterRun, takes: &[] },
+    Point { native: "BeforeAgent", seam: Seam::BeforeIteration, takes: &[Take::Block, Take::Context] },
+    Point { native: "AfterAgent", seam: Seam::AfterIteration, takes: &[Take::Block] },
+    Point { native: "BeforeTool", seam: Seam::BeforeTool, takes: &[Take::Block, Take::Input] },
+    Point { native: "AfterTool", seam: Seam::AfterTool, takes: &[Take::Context] },
+];
+
+fn answer(point: &Point, answer: &Answer) -> Reply {
+    spoken_with(point, answer, |specific| {
+        if let Some(input) = &answer.input {
+            specific.insert("tool_input".to_owned(), input.clone());
+        }
+    })
+}
 
 /// The tools that write, and the shell.
 const WRITERS: &str = "write_file|replace|run_shell_command";
@@ -46,12 +65,4 @@ const AFTER: &[&str] = &["AfterTool"];
 /// Without a matcher: every tool.
 fn after_group(call: &Call) -> Value {
     json!({ "hooks": [{ "type": "command", "name": "loci", "command": call.after(), "timeout": TIMEOUT }] })
-}
-
-fn read(payload: &[u8]) -> Result<Event, Unreadable> {
-    flat(payload, &["BeforeTool"])
-}
-
-fn after(payload: &[u8]) -> Result<After, Unreadable> {
-    flat_after(payload, AFTER)
 }

@@ -1,5 +1,11 @@
-//! The languages of the harnesses: what each one says about a tool call, and how it wants to be
-//! answered. Pure: bytes in, bytes out. One file a harness, and one line in [`ALL`].
+//! The languages of the harnesses: what each one says at a seam, and how it wants to be answered.
+//! Pure: bytes in, bytes out. One file a harness, and one line in [`ALL`].
+//!
+//! An adapter is data as far as it can be: [`Adapter::points`] lists the events that the harness has,
+//! which seam each one is, and what the harness does with an answer there. Where its payload is one
+//! flat object with keys in snake or camel case, `read` is [`flat`]; where it understands the JSON
+//! that most of them do, `answer` is [`spoken`] or [`spoken_with`]. To add a harness: a file with an
+//! `ADAPTER`, a line in [`ALL`], and recorded payloads in `fixtures/harness/`.
 
 mod claude;
 mod codex;
@@ -15,6 +21,9 @@ use serde_json::{Map, Value, json};
 
 pub use peek::tool_name;
 
+use super::answer::{Answer, Reply};
+use super::event::{Event, Point, Seam, Take};
+
 /// One harness as the gate sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Adapter {
@@ -22,12 +31,13 @@ pub struct Adapter {
     pub name: &'static str,
     /// Its name as its makers write it.
     pub title: &'static str,
-    /// Reads what it says before a tool call.
-    pub read: fn(&[u8]) -> Result<Event, Unreadable>,
-    /// Says the verdict in its language.
-    pub answer: fn(&Verdict) -> Answer,
-    /// Reads what it says after a tool call.
-    pub after: fn(&[u8]) -> Result<After, Unreadable>,
+    /// The events that it has, as seams; what is not here it does not have.
+    pub points: &'static [Point],
+    /// Reads what it says at a seam. A payload that names no event is taken for the first one of it.
+    pub read: fn(&'static [Point], Seam, &[u8]) -> Result<Event, Unreadable>,
+    /// Says an answer in its language, at the event of that name. What the point does not take was
+    /// left out before.
+    pub answer: fn(&Point, &Answer) -> Reply,
     /// Where and how it is told to ask the gate.
     pub wiring: Wiring,
 }
@@ -131,43 +141,32 @@ pub fn names() -> String {
     ALL.map(|adapter| adapter.name).join(", ")
 }
 
-/// A tool call that is about to happen, as the harness describes it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    /// The session, where the harness says so.
-    pub session: Option<String>,
-    /// Where the agent stands: absolute, never taken from the process of the gate.
-    pub cwd: Option<PathBuf>,
-    /// The tool, by the harness's own name.
-    pub tool: String,
-    /// What it is called with.
-    pub input: Value,
-    /// The id of the call.
-    pub call: Option<String>,
-    /// The sub-agent that calls; `None` for the main one, and where the harness does not tell.
-    pub agent_id: Option<String>,
-    /// What kind of agent calls, where the harness says so.
-    pub agent_type: Option<String>,
-}
-
-impl Event {
-    /// The sub-agent that calls, as records name it: its id, and its kind where that is known.
+impl Adapter {
+    /// The event that is meant at a seam, by its own name or as the first of the seam; `None` where
+    /// the harness has none.
     #[must_use]
-    pub fn sub_agent(&self) -> Option<String> {
-        let id = self.agent_id.as_deref()?;
-        Some(self.agent_type.as_deref().map_or_else(|| id.to_owned(), |kind| format!("{id} ({kind})")))
+    pub fn point(&self, seam: Seam, native: Option<&str>) -> Option<&'static Point> {
+        point(self.points, seam, native)
+    }
+
+    /// Reads what the harness says at a seam.
+    ///
+    /// # Errors
+    /// Where the payload is about no such event, or can't be read.
+    pub fn event(&self, seam: Seam, payload: &[u8]) -> Result<Event, Unreadable> {
+        (self.read)(self.points, seam, payload)
+    }
+
+    /// Says an answer at a seam, at the event of that name. A harness that has no such event is told
+    /// nothing.
+    #[must_use]
+    pub fn reply(&self, seam: Seam, native: Option<&str>, answer: &Answer) -> Reply {
+        self.point(seam, native).or_else(|| self.point(seam, None)).map_or_else(Reply::default, |point| (self.answer)(point, answer))
     }
 }
 
-/// A tool call that has happened, as the harness describes it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct After {
-    /// The call.
-    pub event: Event,
-    /// Whether the harness says that it failed; not all of them say so.
-    pub failed: bool,
-    /// First and last line of what was read, where the harness or the arguments tell.
-    pub lines: Option<(u64, u64)>,
+fn point(points: &'static [Point], seam: Seam, native: Option<&str>) -> Option<&'static Point> {
+    points.iter().find(|point| point.seam == seam && native.is_none_or(|native| point.native == native))
 }
 
 /// Why a payload says nothing about a tool call; reads on after "the payload …".
@@ -184,83 +183,104 @@ pub enum Unreadable {
     OtherEvent(String),
 }
 
-/// What is said to the harness.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// The call goes on; nothing is said.
-    Pass,
-    /// The call goes on, and a line for the user says what was not checked.
-    Note(String),
-    /// The call does not happen; the text is what the model reads instead of a result.
-    Refuse(String),
+/// A denial that all harnesses understand which read a hook's standard output: every spelling of
+/// it in one object, the same text on standard error, exit code 2. Each part is there for one that reads
+/// only that part, or that takes the answer for a pass where it is missing.
+fn denial(reason: &str) -> Reply {
+    let object = json!({
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        },
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+        "decision": "block",
+        "reason": reason,
+    });
+    Reply { stdout: format!("{object}\n"), stderr: format!("{reason}\n"), code: 2 }
 }
 
-/// The verdict in the harness's language.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// For standard output.
-    pub stdout: String,
-    /// For standard error.
-    pub stderr: String,
-    /// The exit code.
-    pub code: u8,
+/// The answer for a harness that reads JSON on a hook's standard output and can't rewrite a call: a
+/// denial before a tool call is [`denial`], a block elsewhere `decision` and `reason`; text for the model
+/// is `additionalContext`, a line for the user `systemMessage`.
+fn spoken(point: &Point, answer: &Answer) -> Reply {
+    spoken_with(point, answer, |_| {})
 }
 
-/// Most characters of a text for a model: the least that any of the harnesses takes.
-const MOST_CHARACTERS: usize = 10_000;
-
-/// The text of a refusal is never empty: a harness may let a silent one through.
-fn text_of(reason: &str) -> String {
-    let mut text: String = reason.trim().chars().take(MOST_CHARACTERS).collect();
-    if text.is_empty() {
-        "Refused by loci: this path belongs to another agent.".clone_into(&mut text);
+/// As [`spoken`], for one that has more in `hookSpecificOutput`: `more` puts it there.
+fn spoken_with(point: &Point, answer: &Answer, more: impl FnOnce(&mut Map<String, Value>)) -> Reply {
+    let reason = answer.reason();
+    if let Some(reason) = reason.as_ref().filter(|_| point.seam == Seam::BeforeTool) {
+        return denial(reason);
     }
-    text
-}
-
-/// The answer that all harnesses understand which read a hook's standard output: every spelling of
-/// a denial in one object, the same text on standard error, exit code 2. Each part is there for one
-/// that reads only that part, or that takes the answer for a pass where it is missing.
-fn universal(verdict: &Verdict) -> Answer {
-    match verdict {
-        Verdict::Pass => Answer { stdout: String::new(), stderr: String::new(), code: 0 },
-        Verdict::Note(note) => {
-            let note = text_of(note);
-            Answer { stdout: format!("{}\n", json!({ "systemMessage": note })), stderr: format!("{note}\n"), code: 0 }
-        }
-        Verdict::Refuse(reason) => {
-            let reason = text_of(reason);
-            let object = json!({
-                "hookSpecificOutput": {
-                    "hookEventName": "PreToolUse",
-                    "permissionDecision": "deny",
-                    "permissionDecisionReason": reason,
-                },
-                "permissionDecision": "deny",
-                "permissionDecisionReason": reason,
-                "decision": "block",
-                "reason": reason,
-            });
-            Answer { stdout: format!("{object}\n"), stderr: format!("{reason}\n"), code: 2 }
-        }
+    let mut object = Map::new();
+    if let Some(reason) = reason {
+        object.insert("decision".to_owned(), json!("block"));
+        object.insert("reason".to_owned(), json!(reason));
     }
+    let mut specific = Map::new();
+    if !answer.context.is_empty() {
+        specific.insert("additionalContext".to_owned(), json!(answer.context));
+    }
+    more(&mut specific);
+    if !specific.is_empty() {
+        specific.insert("hookEventName".to_owned(), json!(point.native));
+        object.insert("hookSpecificOutput".to_owned(), Value::Object(specific));
+    }
+    let said = answer.said();
+    if let Some(said) = &said {
+        object.insert("systemMessage".to_owned(), json!(said));
+    }
+    let stdout = if object.is_empty() { String::new() } else { format!("{}\n", Value::Object(object)) };
+    Reply { stdout, stderr: said.map(|said| format!("{said}\n")).unwrap_or_default(), code: 0 }
 }
 
-/// Reads a payload that is one flat object, keys in snake or camel case. `before` are the names that
-/// this harness gives the event before a tool call; a payload that names no event is taken for one.
-fn flat(payload: &[u8], before: &[&str]) -> Result<Event, Unreadable> {
-    event_of(object_of(payload, before)?).map(|(event, _)| event)
-}
-
-/// As [`flat`], for the event after a tool call.
-fn flat_after(payload: &[u8], after: &[&str]) -> Result<After, Unreadable> {
-    let object = object_of(payload, after)?;
-    let failure = text(&object, &["hook_event_name", "hookEventName"]).is_some_and(|event| event.ends_with("Failure"));
-    let (event, mut rest) = event_of(object)?;
-    let response = ["tool_response", "toolResponse", "tool_result", "toolResult"].iter().find_map(|key| rest.remove(*key));
-    let failed = failure || response.as_ref().is_some_and(says_failed);
-    let lines = lines::of(&event.input, response.as_ref());
-    Ok(After { event, failed, lines })
+/// Reads a payload that is one flat object, keys in snake or camel case.
+fn flat(points: &'static [Point], seam: Seam, payload: &[u8]) -> Result<Event, Unreadable> {
+    let mut object = lenient::object(payload)?;
+    let native = take_text(&mut object, &["hook_event_name", "hookEventName"]);
+    let Some(point) = point(points, seam, native.as_deref()) else {
+        return Err(Unreadable::OtherEvent(native.unwrap_or_else(|| seam.word().to_owned())));
+    };
+    let about_a_tool = matches!(seam, Seam::BeforeTool | Seam::AfterTool | Seam::OnError);
+    let tool = take_text(&mut object, &["tool_name", "toolName"]);
+    if tool.is_none() && about_a_tool {
+        return Err(Unreadable::Missing("tool name"));
+    }
+    let session = take_text(&mut object, &["session_id", "sessionId"]);
+    let cwd = take_text(&mut object, &["cwd"]).map(PathBuf::from).filter(|cwd| cwd.is_absolute());
+    let call = take_text(&mut object, &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]);
+    let agent_id = take_text(&mut object, &["agent_id", "agentId"]);
+    let agent_type = take_text(&mut object, &["agent_type", "agentType"]);
+    let prompt = take_text(&mut object, &["prompt", "user_prompt", "userPrompt"]);
+    let input = ["tool_input", "toolInput", "tool_args", "toolArgs"].iter().find_map(|key| object.remove(*key));
+    let input = match input {
+        Some(input) => lenient::unwrapped(input),
+        None if about_a_tool => return Err(Unreadable::Missing("tool input")),
+        None => Value::Null,
+    };
+    let response = ["tool_response", "toolResponse", "tool_result", "toolResult"].iter().find_map(|key| object.remove(*key));
+    let after = matches!(seam, Seam::AfterTool | Seam::OnError);
+    let failure = after && (seam == Seam::OnError || point.native.ends_with("Failure"));
+    let failed = failure || (after && response.as_ref().is_some_and(says_failed));
+    let lines = after.then(|| lines::of(&input, response.as_ref())).flatten();
+    Ok(Event {
+        seam,
+        native: native.unwrap_or_else(|| point.native.to_owned()),
+        session,
+        cwd,
+        agent_id,
+        agent_type,
+        tool: tool.unwrap_or_default(),
+        input,
+        call,
+        response,
+        failed,
+        lines,
+        prompt,
+        rest: object,
+    })
 }
 
 /// Whether a result says that the call failed, in one of the ways that are known.
@@ -279,30 +299,13 @@ fn says_failed(response: &Value) -> bool {
         || exit.is_some_and(|code| code.trim() != "0")
 }
 
-fn object_of(payload: &[u8], events: &[&str]) -> Result<Map<String, Value>, Unreadable> {
-    let object = lenient::object(payload)?;
-    match text(&object, &["hook_event_name", "hookEventName"]).filter(|event| !events.contains(&event.as_str())) {
-        Some(event) => Err(Unreadable::OtherEvent(event)),
-        None => Ok(object),
+/// Takes out the first of some keys that holds a text which is not empty.
+fn take_text(object: &mut Map<String, Value>, keys: &[&str]) -> Option<String> {
+    let key = keys.iter().find(|key| object.get(**key).and_then(Value::as_str).is_some_and(|text| !text.is_empty()))?;
+    match object.shift_remove(*key) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
     }
-}
-
-/// The call in a payload, and what else stands in it.
-fn event_of(mut object: Map<String, Value>) -> Result<(Event, Map<String, Value>), Unreadable> {
-    let tool = text(&object, &["tool_name", "toolName"]).ok_or(Unreadable::Missing("tool name"))?;
-    let session = text(&object, &["session_id", "sessionId"]);
-    let cwd = text(&object, &["cwd"]).map(PathBuf::from).filter(|cwd| cwd.is_absolute());
-    let call = text(&object, &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]);
-    let agent_id = text(&object, &["agent_id", "agentId"]);
-    let agent_type = text(&object, &["agent_type", "agentType"]);
-    let input = ["tool_input", "toolInput", "tool_args", "toolArgs"].iter().find_map(|key| object.remove(*key));
-    let input = lenient::unwrapped(input.ok_or(Unreadable::Missing("tool input"))?);
-    Ok((Event { session, cwd, tool, input, call, agent_id, agent_type }, object))
-}
-
-/// The first of some keys that holds a text which is not empty.
-fn text(object: &Map<String, Value>, keys: &[&str]) -> Option<String> {
-    keys.iter().filter_map(|key| object.get(*key)?.as_str()).find(|text| !text.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
-//! pi: the event `tool_call`, handed to us by the shim that `loci connect pi` puts in place. The shim
+//! pi: its events, handed to us by the shim that `loci connect pi` puts in place. The shim
 //! reads the exit code and standard error; a note goes to standard error alone, for it to show.
 
-use super::{Adapter, After, Answer, Call, Event, Relay, Unreadable, Verdict, Wiring, flat, flat_after, universal};
+use serde_json::{Map, Value};
+
+use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "pi",
     title: "pi",
-    read,
+    points: POINTS,
+    read: flat,
     answer,
-    after,
     wiring: Wiring {
         folder: ".pi/agent",
         moved_by: ("PI_CODING_AGENT_DIR", ""),
@@ -31,18 +33,34 @@ fn shim(call: &Call) -> String {
     include_str!("pi-shim.ts").replace("__PROGRAM__", &program).replace("__GUARDED__", guarded)
 }
 
-fn read(payload: &[u8]) -> Result<Event, Unreadable> {
-    flat(payload, &["tool_call", "PreToolUse"])
-}
+/// Its events, by the names that the shim gives them (`PreToolUse`, `PostToolUse`: as other shims do).
+const POINTS: &[Point] = &[
+    Point { native: "session_start", seam: Seam::BeforeRun, takes: &[] },
+    Point { native: "session_shutdown", seam: Seam::AfterRun, takes: &[] },
+    Point { native: "before_agent_start", seam: Seam::BeforeIteration, takes: &[Take::Context] },
+    Point { native: "agent_settled", seam: Seam::AfterIteration, takes: &[] },
+    Point { native: "tool_call", seam: Seam::BeforeTool, takes: &[Take::Block, Take::Input] },
+    Point { native: "PreToolUse", seam: Seam::BeforeTool, takes: &[Take::Block, Take::Input] },
+    Point { native: "tool_result", seam: Seam::AfterTool, takes: &[Take::Context] },
+    Point { native: "PostToolUse", seam: Seam::AfterTool, takes: &[Take::Context] },
+];
 
-fn after(payload: &[u8]) -> Result<After, Unreadable> {
-    flat_after(payload, &["tool_result", "PostToolUse"])
-}
-
-fn answer(verdict: &Verdict) -> Answer {
-    let mut answer = universal(verdict);
-    if let Verdict::Note(_) = verdict {
-        answer.stdout.clear();
+/// A block as everywhere. Else standard output is empty or one object for the shim: `context` to be shown
+/// to the model, `input` to call the tool with, `data`; lines for the user are on standard error.
+fn answer(point: &Point, answer: &Answer) -> Reply {
+    if answer.block.is_some() {
+        return spoken(point, answer);
     }
-    answer
+    let mut object = Map::new();
+    if !answer.context.is_empty() {
+        object.insert("context".to_owned(), answer.context.as_str().into());
+    }
+    if let Some(input) = &answer.input {
+        object.insert("input".to_owned(), input.clone());
+    }
+    if !answer.data.is_empty() {
+        object.insert("data".to_owned(), answer.data.clone().into());
+    }
+    let stdout = if object.is_empty() { String::new() } else { format!("{}\n", Value::Object(object)) };
+    Reply { stdout, stderr: answer.said().map(|said| format!("{said}\n")).unwrap_or_default(), code: 0 }
 }

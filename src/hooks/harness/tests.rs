@@ -19,6 +19,68 @@ fn recorded(harness: &str) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+fn claude(payload: &[u8]) -> Result<Event, Unreadable> {
+    named("claude").unwrap().event(Seam::BeforeTool, payload)
+}
+
+#[test]
+fn each_recorded_event_is_read_at_its_own_seam_and_at_no_other() {
+    for adapter in ALL {
+        let mut seen = std::collections::BTreeSet::new();
+        for (name, payload) in recorded(adapter.name) {
+            let native = serde_json::from_slice::<Value>(&payload).unwrap()["hook_event_name"].as_str().unwrap().to_owned();
+            for seam in Seam::ALL {
+                let read = adapter.event(seam, &payload);
+                // What was recorded inside of pi is not what the shim says of a result.
+                if adapter.point(seam, Some(&native)).is_some() && name.starts_with("tool_result") {
+                    continue;
+                }
+                match adapter.point(seam, Some(&native)) {
+                    Some(_) => {
+                        let event = read.unwrap_or_else(|error| panic!("{}/{name}: {error}", adapter.name));
+                        assert_eq!((event.seam, event.native.as_str()), (seam, native.as_str()));
+                        assert!(event.cwd.is_some(), "{}/{name}", adapter.name);
+                        assert_eq!(event.tool.is_empty(), !matches!(seam, Seam::BeforeTool | Seam::AfterTool), "{}/{name}", adapter.name);
+                        let prompt = seam == Seam::BeforeIteration && adapter.name != "pi";
+                        assert_eq!(event.prompt.is_some() && seam == Seam::BeforeIteration, prompt, "{}/{name}", adapter.name);
+                        seen.insert(seam);
+                    }
+                    None => assert!(matches!(read, Err(Unreadable::OtherEvent(_))), "{}/{name}: {read:?}", adapter.name),
+                }
+            }
+        }
+        let known: std::collections::BTreeSet<Seam> = adapter.points.iter().map(|point| point.seam).collect();
+        assert!(seen.is_superset(&known.difference(&[Seam::AfterTool].into()).copied().collect()), "{}: {seen:?}", adapter.name);
+    }
+}
+
+#[test]
+fn what_an_answer_says_stands_where_the_harness_reads_it() {
+    let answer = Answer { context: "Read this.".to_owned(), notes: vec!["a line".to_owned()], ..Answer::default() };
+    for (harness, seam, native) in [
+        ("claude", Seam::BeforeRun, "SessionStart"),
+        ("claude", Seam::AfterTool, "PostToolUseFailure"),
+        ("codex", Seam::BeforeIteration, "UserPromptSubmit"),
+        ("gemini", Seam::AfterTool, "AfterTool"),
+    ] {
+        let reply = named(harness).unwrap().reply(seam, Some(native), &answer);
+        let wanted = json!({
+            "hookSpecificOutput": { "additionalContext": "Read this.", "hookEventName": native }, "systemMessage": "a line",
+        });
+        assert_eq!((serde_json::from_str::<Value>(&reply.stdout).unwrap(), reply.stderr.as_str(), reply.code), (wanted, "a line\n", 0));
+    }
+    let reply = named("pi").unwrap().reply(Seam::AfterTool, None, &answer);
+    assert_eq!((reply.stdout.as_str(), reply.stderr.as_str()), ("{\"context\":\"Read this.\"}\n", "a line\n"));
+    let rewrite = Answer { input: Some(json!({ "command": "ls" })), ..Answer::default() };
+    for (harness, place) in [("claude", "/hookSpecificOutput/updatedInput"), ("gemini", "/hookSpecificOutput/tool_input"), ("pi", "/input")]
+    {
+        let reply = named(harness).unwrap().reply(Seam::BeforeTool, None, &rewrite);
+        assert_eq!(serde_json::from_str::<Value>(&reply.stdout).unwrap().pointer(place), rewrite.input.as_ref(), "{harness}");
+    }
+    let go_on = named("codex").unwrap().reply(Seam::AfterIteration, None, &Answer::block("Not yet."));
+    assert_eq!((go_on.stdout.as_str(), go_on.code), ("{\"decision\":\"block\",\"reason\":\"Not yet.\"}\n", 0));
+}
+
 #[test]
 fn recorded_calls_are_read_and_other_events_are_not() {
     for (harness, before) in [("claude", "PreToolUse-"), ("codex", "PreToolUse-"), ("gemini", "BeforeTool-"), ("pi", "tool_call-")] {
@@ -27,7 +89,7 @@ fn recorded_calls_are_read_and_other_events_are_not() {
         let calls = payloads.iter().filter(|(name, _)| name.starts_with(before)).count();
         assert!(calls >= 4, "{harness}: only {calls} recorded calls");
         for (name, payload) in payloads {
-            let read = (adapter.read)(&payload);
+            let read = adapter.event(Seam::BeforeTool, &payload);
             if name.starts_with(before) {
                 let event = read.unwrap_or_else(|error| panic!("{harness}/{name}: {error}"));
                 assert!(event.cwd.is_some() && event.session.is_some() && event.input.is_object(), "{harness}/{name}: {event:?}");
@@ -45,11 +107,11 @@ fn recorded_results_are_read_and_other_events_are_not() {
         let adapter = named(harness).unwrap();
         let mut count = 0;
         for (name, payload) in recorded(harness) {
-            let read = (adapter.after)(&payload);
+            let read = adapter.event(Seam::AfterTool, &payload);
             if name.starts_with(after) {
                 count += 1;
-                let After { event, failed, .. } = read.unwrap_or_else(|error| panic!("{harness}/{name}: {error}"));
-                assert!(event.cwd.is_some() && event.session.is_some() && event.input.is_object() && !failed, "{harness}/{name}");
+                let event = read.unwrap_or_else(|error| panic!("{harness}/{name}: {error}"));
+                assert!(event.cwd.is_some() && event.session.is_some() && event.input.is_object() && !event.failed, "{harness}/{name}");
             } else if name != "PostToolUse.json" {
                 assert!(matches!(read, Err(Unreadable::OtherEvent(_) | Unreadable::Missing(_))), "{harness}/{name}: {read:?}");
             }
@@ -62,7 +124,7 @@ fn recorded_results_are_read_and_other_events_are_not() {
 fn a_result_says_that_it_failed_in_many_ways() {
     let failed = |event: &str, response: &str| {
         let payload = format!(r#"{{"hook_event_name":"{event}","tool_name":"x","tool_input":{{}},"tool_response":{response}}}"#);
-        flat_after(payload.as_bytes(), &["PostToolUse", "PostToolUseFailure"]).unwrap().failed
+        named("claude").unwrap().event(Seam::AfterTool, payload.as_bytes()).unwrap().failed
     };
     assert!(failed("PostToolUseFailure", "null"));
     for response in [
@@ -85,7 +147,8 @@ fn a_result_says_that_it_failed_in_many_ways() {
 fn a_sub_agent_is_told_from_the_main_one() {
     for (harness, kind) in [("claude", "general-purpose"), ("codex", "")] {
         let adapter = named(harness).unwrap();
-        let events: Vec<Event> = recorded(harness).iter().filter_map(|(_, payload)| (adapter.read)(payload).ok()).collect();
+        let events: Vec<Event> =
+            recorded(harness).iter().filter_map(|(_, payload)| adapter.event(Seam::BeforeTool, payload).ok()).collect();
         let sub = events.iter().find(|event| event.agent_id.is_some()).unwrap_or_else(|| panic!("{harness}: no call of a sub-agent"));
         assert!(sub.agent_type.as_deref().is_some_and(|is| kind.is_empty() || is == kind), "{sub:?}");
         assert!(events.iter().any(|event| event.agent_id.is_none()));
@@ -96,7 +159,7 @@ fn a_sub_agent_is_told_from_the_main_one() {
 fn camel_case_and_a_byte_order_mark_are_read_too() {
     let payload =
         "\u{feff}{\"sessionId\":\"s\",\"cwd\":\"/x\",\"toolName\":\"Write\",\"toolInput\":{\"a\":1},\"agentId\":\"7\",\"toolUseId\":\"c\"}";
-    let event = flat(payload.as_bytes(), &["PreToolUse"]).unwrap();
+    let event = claude(payload.as_bytes()).unwrap();
     assert_eq!(
         (event.session.as_deref(), event.tool.as_str(), event.agent_id.as_deref(), event.call.as_deref()),
         (Some("s"), "Write", Some("7"), Some("c"))
@@ -117,14 +180,14 @@ fn what_says_nothing_about_a_call_is_unreadable() {
         (r#"{"tool_name":"Write"}"#, "has no tool input"),
         (r#"{"tool_name":"Write","tool_input":{},"hook_event_name":"PostToolUse"}"#, "is about the event `PostToolUse`"),
     ] {
-        let error = flat(payload.as_bytes(), &["PreToolUse"]).unwrap_err().to_string();
+        let error = claude(payload.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with(why), "{error}");
     }
 }
 
 #[test]
 fn a_working_directory_that_is_not_absolute_is_none() {
-    let event = flat(br#"{"cwd":"src","tool_name":"Write","tool_input":{}}"#, &[]).unwrap();
+    let event = claude(br#"{"cwd":"src","tool_name":"Write","tool_input":{}}"#).unwrap();
     assert_eq!(event.cwd, None);
 }
 
@@ -132,7 +195,7 @@ fn a_working_directory_that_is_not_absolute_is_none() {
 fn a_denial_has_every_spelling_and_is_never_silent() {
     for adapter in ALL {
         for reason in ["It is bob's.", ""] {
-            let answer = (adapter.answer)(&Verdict::Refuse(reason.to_owned()));
+            let answer = adapter.reply(Seam::BeforeTool, None, &Answer::block(reason));
             assert_eq!(answer.code, 2);
             let said: Value = serde_json::from_str(&answer.stdout).unwrap();
             let text = answer.stderr.trim_end();
@@ -154,8 +217,10 @@ fn a_denial_has_every_spelling_and_is_never_silent() {
 #[test]
 fn a_pass_says_nothing_and_a_note_is_seen() {
     for adapter in ALL {
-        assert_eq!((adapter.answer)(&Verdict::Pass), Answer { stdout: String::new(), stderr: String::new(), code: 0 });
-        let note = (adapter.answer)(&Verdict::Note("not checked".to_owned()));
+        for seam in Seam::ALL {
+            assert_eq!(adapter.reply(seam, None, &Answer::default()), Reply::default());
+        }
+        let note = adapter.reply(Seam::BeforeTool, None, &Answer::note("not checked"));
         assert_eq!((note.code, note.stderr.as_str()), (0, "not checked\n"));
         if adapter.name == "pi" {
             assert!(note.stdout.is_empty());
@@ -167,7 +232,7 @@ fn a_pass_says_nothing_and_a_note_is_seen() {
 
 #[test]
 fn a_text_is_no_longer_than_a_harness_takes() {
-    let answer = universal(&Verdict::Refuse("é".repeat(20_000)));
+    let answer = named("codex").unwrap().reply(Seam::BeforeTool, None, &Answer::block("é".repeat(20_000)));
     assert_eq!(answer.stderr.trim_end().chars().count(), 10_000);
 }
 
@@ -175,7 +240,9 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_said_to_be_unreadable(payload in proptest::collection::vec(any::<u8>(), 0..400)) {
         for adapter in ALL {
-            let _ = (adapter.read)(&payload);
+            for seam in Seam::ALL {
+                let _ = adapter.event(seam, &payload);
+            }
         }
         let _ = tool_name(&payload);
     }
@@ -186,11 +253,12 @@ proptest! {
             let payloads = recorded(adapter.name);
             let (_, payload) = which.get(&payloads);
             let at = at % payload.len();
-            let _ = (adapter.read)(&payload[..at]);
+            let _ = adapter.event(Seam::BeforeTool, &payload[..at]);
             let _ = tool_name(&payload[..at]);
             let mut bent = payload.clone();
             bent[at] = byte;
-            let _ = (adapter.read)(&bent);
+            let _ = adapter.event(Seam::AfterTool, &bent);
+            let _ = adapter.event(Seam::BeforeTool, &bent);
             let _ = tool_name(&bent);
         }
     }
