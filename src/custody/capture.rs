@@ -18,18 +18,22 @@ use crate::tree::climb;
 pub const MAX_CHANGE: usize = 256 << 10;
 
 /// What a call would have changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Change {
     /// The file would be as given.
     Content {
         /// Which file: as in the act.
+        #[serde(with = "crate::sys::wire::path")]
         path: PathBuf,
         /// What would stand in it.
+        #[serde(with = "crate::sys::wire::bytes")]
         bytes: Vec<u8>,
     },
     /// Texts in the file would be replaced, in order.
     Edits {
         /// Which file: as in the act.
+        #[serde(with = "crate::sys::wire::path")]
         path: PathBuf,
         /// Old text, new text, and whether all places are meant.
         edits: Vec<(String, String, bool)>,
@@ -47,6 +51,7 @@ pub enum Change {
         /// Its words, the name of the program left out; `None` where they are not UTF-8.
         argv: Option<Vec<String>>,
         /// Where it was called.
+        #[serde(with = "crate::sys::wire::path")]
         cwd: PathBuf,
         /// How a person would call it.
         command: String,

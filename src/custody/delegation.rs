@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::act::Act;
+use super::answer::HUMAN;
 use super::asker::Asker;
 use super::capture::{Captured, capture, cut_at};
 pub use super::capture::{Change, MAX_CHANGE};
@@ -13,6 +15,7 @@ use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
 use super::mask;
+use super::outbox;
 use super::requests;
 use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
 use crate::sys::disk;
@@ -88,6 +91,8 @@ pub struct Filed {
     pub inbox: PathBuf,
     /// Whether the same attempt had been filed before; then only the log grew.
     pub again: bool,
+    /// Whether it waits in the sender's outbox, since the inbox is read-only from here.
+    pub parked: bool,
     /// Where the earlier message stands by now.
     pub state: inbox::State,
     /// When anybody last dealt with a message of that inbox.
@@ -112,18 +117,24 @@ pub(super) fn groups<'a>(ruling: &'a Ruling, surroundings: &Surroundings) -> BTr
 /// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
 #[must_use]
 pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
-    hand_in(attempt, None, surroundings)
+    hand_in(attempt, None, surroundings, true)
 }
 
 /// As [`deliver`], for somebody who has not tried but asks, with what is wanted.
 #[must_use]
 pub fn ask(attempt: &Attempt<'_>, idea: &str, surroundings: &Surroundings) -> Vec<Delivery> {
-    hand_in(attempt, Some(idea), surroundings)
+    hand_in(attempt, Some(idea), surroundings, true)
 }
 
-fn hand_in(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings) -> Vec<Delivery> {
+/// As both, without a second way: what can't be delivered is an error.
+pub(super) fn deliver_now(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings) -> Vec<Delivery> {
+    hand_in(attempt, idea, surroundings, false)
+}
+
+/// Where an inbox is read-only from here, the attempt waits in the sender's outbox, with `parks`.
+fn hand_in(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings, parks: bool) -> Vec<Delivery> {
     let groups = groups(attempt.ruling, surroundings);
-    groups.into_iter().map(|((who, place), acts)| to_one(attempt, idea, surroundings, &who, &place, &acts)).collect()
+    groups.into_iter().map(|((who, place), acts)| to_one(attempt, idea, surroundings, &who, &place, &acts, parks)).collect()
 }
 
 fn to_one(
@@ -133,6 +144,7 @@ fn to_one(
     who: &Who,
     place: &Path,
     acts: &[&ActRuling],
+    parks: bool,
 ) -> Delivery {
     let mut targets: Vec<PathBuf> = acts.iter().map(|act| act.path().to_owned()).collect();
     targets.sort();
@@ -149,11 +161,28 @@ fn to_one(
         Who::Agent(id) => delegate(attempt, id.as_str(), place, &owner, &targets, &captured),
         Who::Human | Who::Unclear => request(attempt, place, &owner, &targets, &captured),
     };
+    let outcome = match outcome {
+        Err(error) if parks && outbox::is_shut(&error) => {
+            let to = if let Who::Agent(id) = who { id.as_str() } else { HUMAN };
+            let key = attempt_key(attempt, to, &targets, &captured);
+            let acts: Vec<Act> = acts.iter().map(|act| act.act.clone()).collect();
+            let parked = outbox::park(attempt, idea, &acts, &surroundings.state);
+            parked.map_err(MailError::from).map(|dir| Filed {
+                id: letter::id(attempt.at, &key),
+                inbox: dir,
+                again: false,
+                parked: true,
+                state: inbox::State::New,
+                last_worked: None,
+            })
+        }
+        other => other,
+    };
     let outcome = outcome.map_err(|error| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         format!("failed to {error}{cause}")
     });
-    if let Ok(filed) = &outcome {
+    if let Some(filed) = outcome.as_ref().ok().filter(|filed| !filed.parked) {
         // What was sent is a convenience for the sender; the message stands without it.
         let _ = remember(attempt, surroundings, filed, who);
     }
@@ -252,7 +281,7 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     let again = matches!(placed, Some(Placed::Again(_)));
     let state = if again { requests::state_of(&mailbox.newest_records().unwrap_or_default(), &name) } else { inbox::State::New };
     let id = if placed.is_some() { letter.id } else { digest.id };
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked: None })
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, state, last_worked: None })
 }
 
 /// The record of a delivery, and what the log said before. Only its end is read, and only where it
@@ -271,7 +300,7 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
         (state, inbox::last_worked(&records).map(str::to_owned))
     };
     mailbox.log(&inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name()))?;
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked })
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, state, last_worked })
 }
 
 /// A list that fits into the front matter; what does not is counted.

@@ -26,6 +26,7 @@ pub mod maildir;
 pub mod mask;
 pub mod merge;
 pub mod message;
+pub mod outbox;
 pub mod own;
 pub mod patch;
 pub mod person;

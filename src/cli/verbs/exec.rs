@@ -13,7 +13,8 @@ use crate::cli::failure::Failure;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::asker::{self, Asker};
-use crate::custody::jail::{self, Found, Planned, Use};
+use crate::custody::jail::harvest::{self, Layer};
+use crate::custody::jail::{self, Found, Planned, Use, Zone};
 use crate::custody::person::Person;
 use crate::sys::jail::{Access, Ending, Jailed, Mount, Stage, Trouble};
 use crate::sys::{disk, env, process, shown, time};
@@ -28,9 +29,12 @@ use crate::tree::{climb, settings};
 /// and handed over to the owners.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: the command's own. 126: there is no jail here, and nothing was run; or the command can't be run. 127: it was not found.\n\nExamples:\n  loci exec -- make -j8\n  loci exec --as alice -- python3 scripts/migrate.py\n  loci exec --as alice --dry-run -- true      # what would be held"
+    after_help = "Exit code: the command's own. 126: there is no jail here, and nothing was run; or the command can't be run. 127: it was not found.\n\nExamples:\n  loci exec -- make -j8\n  loci exec --as alice -- python3 scripts/migrate.py\n  loci exec --as alice --capture -- sed -i s/7/19/ billing/tax.rs   # the owner gets the patch\n  loci exec --as alice --dry-run -- true      # what would be held"
 )]
 pub struct Args {
+    /// Let writes into what is others' happen in a layer, and hand them over as a patch: captured, NOT applied
+    #[arg(long)]
+    capture: bool,
     /// Print what would be held, and run nothing
     #[arg(long)]
     dry_run: bool,
@@ -58,7 +62,11 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if context.flags.json && !args.dry_run {
         return Err(Failure::new("usage", "--json needs --dry-run here: standard output is the command's"));
     }
-    let ready = ready(context)?;
+    if !args.dry_run {
+        // Where the mail of a sender without a body waits: it has to be there to stay writable.
+        disk::make_dirs(&context.state.join("outbox"))?;
+    }
+    let ready = ready(context, args.capture)?;
     if args.dry_run {
         return planned(context, &ready);
     }
@@ -68,7 +76,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     for path in &ready.found.linked {
         context.say(&format!("loci: note: {} has another name somewhere; through that one it can be written", context.shown(path)));
     }
-    let mounts: Vec<Mount> = ready.mounts.iter().map(mount).collect();
+    let over: Vec<PathBuf> = ready.mounts.iter().filter(|mount| mount.what == Use::Layer).map(|mount| mount.path.clone()).collect();
+    let scratch = if over.is_empty() { None } else { Some(harvest::prepare(&context.state, &over)?) };
+    let layers: &[Layer] = scratch.as_ref().map_or(&[], |(_, layers)| layers.as_slice());
+    let mounts: Vec<Mount> = ready.mounts.iter().map(|planned| mount(planned, layers)).collect();
     let mut vars = Vec::new();
     if context.flags.asker.is_some() {
         vars.extend(ready.asker.agent.as_ref().map(|agent| (env::LOCI_AGENT, OsString::from(agent.as_str()))));
@@ -78,30 +89,45 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let jailed = Jailed { mounts: &mounts, cwd: &context.cwd, program, args: rest, vars: &vars };
     let outcome = match crate::sys::jail::run(&jailed, Some(&mut |call| hearer.hear(&call))) {
         Ok(outcome) => outcome,
-        Err(trouble) => return Ok(not_run(context, &trouble)),
+        Err(trouble) => {
+            if let Some((base, _)) = &scratch {
+                harvest::remove(base)?;
+            }
+            return Ok(not_run(context, &trouble));
+        }
     };
+    // What the command has sent by loci's verbs.
+    super::delegate::drain(context, &ready.asker)?;
+    super::delegate::drain(context, &report::sender(context, &ready.asker)?)?;
     report::report(context, &ready, &args.command, hearer, &outcome)?;
+    if let Some((base, layers)) = &scratch {
+        report::captured(context, &ready, base, layers, outcome.survivors.is_empty())?;
+    }
     match outcome.ending {
         Ending::Code(code) => Ok(Answer::Exit(code)),
         Ending::Signal(signal) => crate::sys::jail::end_by(signal),
     }
 }
 
-fn mount(planned: &Planned) -> Mount {
-    let access = match planned.what {
-        Use::Shut | Use::Layer => Access::ReadOnly,
-        Use::Opened | Use::Pinned => Access::Keep,
+fn mount(planned: &Planned, layers: &[Layer]) -> Mount {
+    let layer = layers.iter().find(|layer| planned.what == Use::Layer && layer.over == planned.path);
+    let access = match (planned.what, layer) {
+        (Use::Layer, Some(layer)) => Access::Overlay { upper: layer.upper.clone(), work: layer.work.clone() },
+        (Use::Shut | Use::Layer, _) => Access::ReadOnly,
+        (Use::Opened | Use::Pinned, _) => Access::Keep,
     };
     Mount { path: planned.path.clone(), access }
 }
 
 /// Finds out who asks, and what is to be held.
-fn ready(context: &Context) -> Result<Ready, Failure> {
+fn ready(context: &Context, capture: bool) -> Result<Ready, Failure> {
     let root = top(context)?;
     let asker = asker(context, &root)?;
     let surroundings = grant::surroundings(context)?;
     let found = jail::scan(&root, &asker, &surroundings, time::now());
-    let mounts = jail::plan(&found.points, &found.above, &[], false);
+    let theirs = found.points.iter().filter(|(_, point)| capture && point.zone == Zone::Theirs);
+    let submounts = crate::sys::jail::mounts_below(&theirs.map(|(path, _)| path.as_path()).collect::<Vec<_>>());
+    let mounts = jail::plan(&found.points, &found.above, &submounts, capture);
     Ok(Ready { asker, root, found, mounts })
 }
 

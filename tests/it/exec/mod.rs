@@ -3,6 +3,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod capture;
+mod corpus;
 mod degrade;
 mod held;
 mod process;

@@ -11,7 +11,9 @@ use crate::cli::near::word;
 use crate::custody::act::{Act, ActKind};
 use crate::custody::answer::HUMAN;
 use crate::custody::asker::Asker;
+use crate::custody::changes::FileChange;
 use crate::custody::delegation::{self, Attempt, Change};
+use crate::custody::jail::harvest::{self, Harvest, Layer};
 use crate::custody::jail::hear::Hearer;
 use crate::custody::person::Person;
 use crate::custody::{self, Verdict};
@@ -83,27 +85,80 @@ pub(super) fn sender(context: &Context, asker: &Asker) -> Result<Asker, Failure>
     Ok(asker.clone())
 }
 
+/// Says what landed in the layers, and hands it to the owners as patches. Nothing of it is applied.
+pub(super) fn captured(context: &Context, ready: &Ready, base: &Path, layers: &[Layer], ended: bool) -> Result<(), Failure> {
+    let mut harvest = Harvest::default();
+    layers.iter().for_each(|layer| harvest::harvest(layer, &mut harvest));
+    let act = |file: &FileChange| {
+        let kind = match (&file.was, &file.will) {
+            (_, None) => ActKind::Remove,
+            (None, Some(_)) => ActKind::Create,
+            (Some(_), Some(_)) => ActKind::Write,
+        };
+        Act { kind, path: file.path.clone(), follow: false, below: false }
+    };
+    let acts: Vec<Act> = harvest.files.iter().map(act).collect();
+    let ruling = custody::rule(&acts, &ready.asker, &grant::surroundings(context)?);
+    for act in ruling.acts.iter().take(MAX_LISTED) {
+        let whose = act.owner.as_ref().filter(|_| act.verdict == Verdict::Refuse).map_or("everybody's", |owner| owner.who.name());
+        context.say(&format!("loci: captured, NOT applied: {} {} ({whose})", act.act.kind.word(), context.shown(act.path())));
+    }
+    if ruling.acts.len() > MAX_LISTED {
+        context.say(&format!("loci: captured, NOT applied: {} more", ruling.acts.len() - MAX_LISTED));
+    }
+    for left in harvest.left_out().take(MAX_LISTED) {
+        context.say(&format!("loci: not captured: {left}"));
+    }
+    let filed = if ruling.verdict == Verdict::Refuse {
+        deliver(context, &ready.asker, Change::Captured(harvest.files.clone()), &ruling)?
+    } else {
+        true
+    };
+    // What nobody was handed is not thrown away.
+    let unfiled = ruling.acts.iter().any(|act| act.verdict != Verdict::Refuse) || !harvest.left.is_empty();
+    if filed && !unfiled && ended {
+        harvest::remove(base)?;
+    } else {
+        let kept = base.with_extension("kept");
+        let kept = if ended && disk::rename(base, &kept).is_ok() { kept } else { base.to_owned() };
+        context.say(&format!("loci: note: what was not handed over lies in {}", shown::path(&kept)));
+    }
+    Ok(())
+}
+
 fn hand_over(context: &Context, asker: &Asker, command: &[OsString], ruling: &custody::Ruling) -> Result<(), Failure> {
-    let sender = sender(context, asker)?;
     let words: Vec<String> = command.iter().map(|one| word(Path::new(one))).collect();
+    deliver(context, asker, Change::Command(words.join(" ")), ruling).map(drop)
+}
+
+/// Hands a change to the owners of what was refused; whether all of them have it.
+fn deliver(context: &Context, asker: &Asker, change: Change, ruling: &custody::Ruling) -> Result<bool, Failure> {
+    let sender = sender(context, asker)?;
     let attempt = Attempt {
         asker: &sender,
         harness: "loci",
         session: None,
         sub_agent: None,
         tool: "exec",
-        change: Change::Command(words.join(" ")),
+        change,
         ruling,
         reads: Vec::new(),
         at: time::now(),
     };
+    let mut all = true;
     for delivery in delegation::deliver(&attempt, &grant::surroundings(context)?) {
         let to = delivery.owner.who.name();
         match delivery.outcome {
+            Ok(filed) if filed.parked => {
+                context.say(&format!("loci: waits in {} until it can be delivered to {to}: {}", context.shown(&filed.inbox), filed.id));
+            }
             Ok(filed) if filed.again => context.say(&format!("loci: handed over to {to} before: {}", filed.id)),
             Ok(filed) => context.say(&format!("loci: handed over to {to} with {}: {}", delivery.carries, filed.id)),
-            Err(why) => context.say(&format!("loci: could not be handed over to {to}: {why}")),
+            Err(why) => {
+                all = false;
+                context.say(&format!("loci: could not be handed over to {to}: {why}"));
+            }
         }
     }
-    Ok(())
+    Ok(all)
 }
