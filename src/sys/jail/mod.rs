@@ -92,6 +92,7 @@ pub enum Stage {
     Command,
 }
 
+#[cfg(target_os = "linux")]
 const STAGES: [Stage; 12] = [
     Stage::System,
     Stage::Start,

@@ -7,6 +7,7 @@ mod capture;
 mod corpus;
 mod degrade;
 mod held;
+mod mail;
 mod process;
 mod whole;
 

@@ -100,8 +100,12 @@ pub(super) fn captured(context: &Context, ready: &Ready, base: &Path, layers: &[
     let acts: Vec<Act> = harvest.files.iter().map(act).collect();
     let ruling = custody::rule(&acts, &ready.asker, &grant::surroundings(context)?);
     for act in ruling.acts.iter().take(MAX_LISTED) {
-        let whose = act.owner.as_ref().filter(|_| act.verdict == Verdict::Refuse).map_or("everybody's", |owner| owner.who.name());
-        context.say(&format!("loci: captured, NOT applied: {} {} ({whose})", act.act.kind.word(), context.shown(act.path())));
+        let whose = act
+            .owner
+            .as_ref()
+            .filter(|_| act.verdict == Verdict::Refuse)
+            .map_or("everybody".to_owned(), |owner| owner.who.name().to_owned());
+        context.say(&format!("loci: captured, NOT applied: {} {} ({whose}'s)", act.act.kind.word(), context.shown(act.path())));
     }
     if ruling.acts.len() > MAX_LISTED {
         context.say(&format!("loci: captured, NOT applied: {} more", ruling.acts.len() - MAX_LISTED));
