@@ -116,12 +116,12 @@ fn waiting(dir: &Path, notes: &mut Vec<String>) -> Waiting {
     if !mailbox.exists() {
         return waiting;
     }
-    match inbox::read(&mailbox) {
+    match inbox::states(&mailbox) {
         Err(error) => notes.push(format!("failed to {error}")),
-        Ok(contents) => {
-            notes.extend(contents.notes);
-            for message in contents.messages {
-                match message.standing.state {
+        Ok((states, told)) => {
+            notes.extend(told);
+            for state in states {
+                match state {
                     State::New => waiting.new += 1,
                     State::Taken => waiting.taken += 1,
                     State::Done => waiting.done += 1,

@@ -34,6 +34,8 @@ fn parsed(argv: &[String]) -> Result<args::Args, String> {
         | Verb::Disown(_)
         | Verb::Extract(_)
         | Verb::Permit(_)
+        | Verb::Trust(_)
+        | Verb::Hooks(_)
         | Verb::New(_)
         | Verb::Toggle(_)
         | Verb::Equip(_)

@@ -11,7 +11,6 @@ pub mod failure;
 mod gate;
 pub mod grant;
 pub mod help;
-mod hook;
 pub mod near;
 pub mod output;
 pub mod verbs;
@@ -44,11 +43,8 @@ pub type Outcome = Result<Answer, Failure>;
 /// The whole program.
 #[must_use]
 pub fn main() -> ExitCode {
-    if let Some(adapter) = gate::selected(std::env::args_os()) {
-        return gate::run(adapter);
-    }
-    if let Some(adapter) = hook::selected(std::env::args_os()) {
-        return hook::run(adapter);
+    if let Some(asked) = gate::selected(std::env::args_os()) {
+        return gate::run(asked);
     }
     let args = match help::command().try_get_matches().and_then(|matches| args::Args::from_arg_matches(&matches)) {
         Ok(args) => args,

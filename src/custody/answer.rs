@@ -91,7 +91,13 @@ pub fn answer(
             body: fence::block("markdown", &text),
         };
         let theirs = if to == HUMAN { Mailbox::of_human(home) } else { Mailbox::of(&body) };
-        *id = match theirs.deliver(&key, &reply.render())? {
+        let placed = theirs.deliver(&key, &reply.render())?;
+        // Delivered by a run that was killed before it noted that: this one does.
+        let noted = || theirs.newest_records().is_ok_and(|records| records.iter().any(|one| one["key"] == key && one["event"] == "filed"));
+        if matches!(placed, Placed::Fresh(_)) || !noted() {
+            inbox::note_filed(&theirs, &key, &reply, &placed, at, by)?;
+        }
+        *id = match placed {
             Placed::Fresh(_) => reply.id,
             Placed::Again(path) => inbox::id_of(&path, &key)?,
         };

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::act::Act;
 use super::answer::HUMAN;
@@ -34,6 +35,9 @@ const MAX_SENT: u64 = 256 << 10;
 
 /// How many requests of one sender and hour are kept in full; further ones are counted.
 const MAX_HELD: usize = 100;
+
+/// How long a request waits for others to be filed; a gate waits for the answer.
+const PATIENCE: Duration = Duration::from_millis(1_000);
 
 /// A file that the sender read before, newest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -247,18 +251,21 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     let name = format!("{digest_key}.{key}.md");
     let letter =
         write_letter(attempt, Kind::Request, &key, "human", owner, targets, captured, &[("digest", Field::Text(digest_key.clone()))]);
-    let held = mailbox.held()?;
-    let full = held
-        .iter()
-        .filter(|held| held.starts_with(&digest_key) && std::path::Path::new(held).extension().is_some_and(|end| end == "md"))
-        .count();
-    let placed = if full >= MAX_HELD && !held.contains(&name) {
-        None
-    } else {
-        if let Some(full) = captured.full() {
-            mailbox.hold(&format!("{digest_key}.{key}.txt"), full.as_bytes())?;
+    let placed = match mailbox.lock_held(PATIENCE)? {
+        Some(_one_at_a_time) => {
+            let held = mailbox.held()?;
+            let of_digest = |held: &&String| held.starts_with(&digest_key) && held.ends_with(".md");
+            if held.contains(&name) || held.iter().filter(of_digest).count() < MAX_HELD {
+                if let Some(full) = captured.full() {
+                    mailbox.hold(&format!("{digest_key}.{key}.txt"), full.as_bytes())?;
+                }
+                Some(mailbox.hold(&name, &letter.render())?)
+            } else {
+                None
+            }
         }
-        Some(mailbox.hold(&name, &letter.render())?)
+        // So many at once that there is no time to look how many there are: it is counted.
+        None => None,
     };
     let digest = Letter {
         id: letter::id(attempt.at, &digest_key),
@@ -270,7 +277,10 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
         fields: Vec::new(),
         ..letter.clone()
     };
-    mailbox.deliver(&digest_key, &digest.render())?;
+    let digest_placed = mailbox.deliver(&digest_key, &digest.render())?;
+    if matches!(digest_placed, Placed::Fresh(_)) {
+        inbox::note_filed(&mailbox, &digest_key, &digest, &digest_placed, attempt.at, attempt.asker.name())?;
+    }
     let mut record = inbox::record(attempt.at, &digest_key, if placed.is_some() { "held" } else { "unkept" }, attempt.asker.name());
     if placed.is_some() {
         record["held"] = name.clone().into();
@@ -299,7 +309,11 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
         let state = inbox::fold(&records).remove(key).unwrap_or_default().state;
         (state, inbox::last_worked(&records).map(str::to_owned))
     };
-    mailbox.log(&inbox::record(attempt.at, key, if again { "again" } else { "filed" }, attempt.asker.name()))?;
+    if again {
+        mailbox.log(&inbox::record(attempt.at, key, "again", attempt.asker.name()))?;
+    } else {
+        inbox::note_filed(mailbox, key, letter, &placed, attempt.at, attempt.asker.name())?;
+    }
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, state, last_worked })
 }
 

@@ -1,152 +1,24 @@
-//! Where messages stand: a fold over the log, never a field of the message.
+//! An inbox as it is read: messages, where they stand, and which one an id names.
+//!
+//! Where a message stands is a fold over the log, never a field of it.
+
+mod shows;
+mod standing;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::letter;
-use super::maildir::{MAX_LETTER, MailError, Mailbox};
+use super::letter::{self, Letter};
+use super::maildir::{Lying, MAX_LETTER, MailError, Mailbox, Placed};
 use crate::sys::disk;
-use crate::sys::time::{self, Timestamp};
+use crate::sys::shown;
+use crate::sys::time::Timestamp;
 use crate::text::header::{self, Header};
 
-/// Where a message stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum State {
-    /// Nobody has dealt with it.
-    #[default]
-    New,
-    /// Somebody has begun.
-    Taken,
-    /// Answered.
-    Done,
-    /// Answered with no.
-    Declined,
-}
-
-impl State {
-    /// The word in lists and `--json`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Taken => "taken",
-            Self::Done => "done",
-            Self::Declined => "declined",
-        }
-    }
-
-    /// Whether nothing more is to be done.
-    #[must_use]
-    pub fn is_closed(self) -> bool {
-        matches!(self, Self::Done | Self::Declined)
-    }
-}
-
-/// Something that was added to a message later.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Added {
-    /// When.
-    pub at: String,
-    /// By whom.
-    pub by: String,
-    /// What.
-    pub text: String,
-    /// What was read since the message was filed.
-    pub reads: Vec<String>,
-}
-
-/// What the log says about one message.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
-    /// Where it stands.
-    pub state: State,
-    /// How often the same attempt was made again.
-    pub again: u64,
-    /// Whether its change was applied.
-    pub applied: bool,
-    /// What the sender added: reads and ideas.
-    pub added: Vec<Added>,
-    /// The answer, where there is one: when, by whom, what.
-    pub answer: Option<Added>,
-    /// Files in `held/` that belong to it.
-    pub held: Vec<String>,
-    /// Requests of the same hour that were counted and not kept.
-    pub unkept: u64,
-}
-
-impl Standing {
-    /// What came in after the answer was not answered: it would hide behind the word `done`.
-    fn reopen(&mut self) {
-        if self.state.is_closed() {
-            self.state = State::New;
-        }
-    }
-}
-
-/// Folds the records of a log, in order. A record that says nothing known is passed over: an older
-/// reader meets a newer writer.
-#[must_use]
-pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
-    let mut all: BTreeMap<String, Standing> = BTreeMap::new();
-    for record in records {
-        let text = |key: &str| record.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let key = text("key");
-        if !letter::is_key(&key) {
-            continue;
-        }
-        let one = all.entry(key).or_default();
-        let reads =
-            || record.get("reads").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        let added = |what: &str| Added { at: text("at"), by: text("by"), text: text(what), reads: reads() };
-        match text("event").as_str() {
-            "again" => one.again += 1,
-            "added" => one.added.push(added("text")),
-            "taken" if !one.state.is_closed() => one.state = State::Taken,
-            "applied" => {
-                one.applied = true;
-                if !one.state.is_closed() {
-                    one.state = State::Taken;
-                }
-            }
-            // It was finished and is gone; the same attempt begins anew.
-            "pruned" => *one = Standing::default(),
-            "done" => {
-                one.state = State::Done;
-                // An answer that was read and closed has no answer of its own.
-                one.answer = record.get("text").is_some().then(|| added("text"));
-            }
-            "declined" => (one.state, one.answer) = (State::Declined, Some(added("text"))),
-            "held" => {
-                let name = text("held");
-                if !one.held.contains(&name) {
-                    one.held.push(name);
-                    one.reopen();
-                }
-            }
-            "unkept" => {
-                one.unkept += 1;
-                one.reopen();
-            }
-            _ => {}
-        }
-    }
-    all
-}
-
-/// When somebody last dealt with a message of this inbox.
-#[must_use]
-pub fn last_worked(records: &[Value]) -> Option<&str> {
-    let works = |record: &&Value| matches!(record.get("event").and_then(Value::as_str), Some("taken" | "applied" | "done" | "declined"));
-    records.iter().rev().find(works)?.get("at")?.as_str()
-}
-
-/// A record for the log.
-#[must_use]
-pub fn record(at: Timestamp, key: &str, event: &str, by: &str) -> Value {
-    json!({ "at": time::to_second(at), "key": key, "event": event, "by": by })
-}
+pub use shows::Shows;
+pub use standing::{Added, Standing, State, fold, fold_bytes, last_worked, record};
 
 /// A message as it lies in an inbox, with where it stands.
 #[derive(Debug, Clone)]
@@ -203,38 +75,136 @@ impl Message {
     }
 }
 
+/// A message as a list shows it.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// The key that its file is named by.
+    pub key: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Whether it is still in `new/`.
+    pub new: bool,
+    /// What is shown of it.
+    pub shows: Shows,
+    /// Whether that is what its delivery noted in the log; else it is what its file says.
+    pub from_log: bool,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+impl Listed {
+    /// Of a message that was read.
+    #[must_use]
+    pub fn of(message: &Message) -> Self {
+        Self {
+            key: message.key.clone(),
+            path: message.path.clone(),
+            new: message.new,
+            shows: Shows::of(message),
+            from_log: false,
+            standing: message.standing.clone(),
+        }
+    }
+
+    /// The message itself: whatever the log noted, here its whole file speaks.
+    ///
+    /// # Errors
+    /// Where it can't be read.
+    pub fn open(&self) -> Result<Message, MailError> {
+        let mut message = message(&self.path, &self.key, self.new)?.in_full()?;
+        message.standing = self.standing.clone();
+        Ok(message)
+    }
+}
+
 /// What was found in an inbox.
 #[derive(Debug, Default)]
 pub struct Contents {
     /// The messages, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Listed>,
     /// What people should be told: torn lines, files that can't be read.
     pub notes: Vec<String>,
 }
 
-/// Reads an inbox: of each message no more than its start. Nothing is written.
+/// Lists an inbox. Which messages there are is what lies there; what is shown of one is what its delivery
+/// noted in the log for just this file, else it is read. Nothing is written.
 ///
 /// # Errors
 /// Where the inbox itself can't be used; one bad message is a note.
-pub fn read(mailbox: &Mailbox) -> Result<Contents, MailError> {
-    let (records, skipped) = mailbox.records()?;
-    let mut standings = fold(&records);
-    let mut contents = Contents::default();
-    if skipped > 0 {
-        contents.notes.push(format!("{skipped} lines of {} can't be read and were skipped", crate::sys::shown::path(&mailbox.log_file())));
-    }
-    for (key, new) in mailbox.keys()? {
+pub fn list(mailbox: &Mailbox) -> Result<Contents, MailError> {
+    let (mut standings, notes) = folded(mailbox)?;
+    let mut contents = Contents { notes, messages: Vec::new() };
+    for Lying { key, new, inode } in mailbox.lying()? {
         let path = mailbox.dir().join(if new { "new" } else { "cur" }).join(format!("{key}.md"));
+        let mut standing = standings.remove(&key).unwrap_or_default();
+        if let Some(shows) = standing.shows.take().filter(|shows| shows.fits(&key, inode)) {
+            contents.messages.push(Listed { key, path, new, shows, from_log: true, standing });
+            continue;
+        }
         match message(&path, &key, new) {
             Ok(mut message) => {
-                message.standing = standings.remove(&key).unwrap_or_default();
-                contents.messages.push(message);
+                message.standing = standing;
+                contents.messages.push(Listed::of(&message));
             }
             Err(error) => contents.notes.push(format!("failed to {error}")),
         }
     }
-    contents.messages.sort_by(|a, b| a.id.cmp(&b.id));
+    contents.messages.sort_by(|a, b| a.shows.id.cmp(&b.shows.id));
     Ok(contents)
+}
+
+/// Notes in the log that a letter was delivered, with what a list shows of it.
+///
+/// # Errors
+/// Where the log can't be written.
+pub fn note_filed(mailbox: &Mailbox, key: &str, letter: &Letter, placed: &Placed, at: Timestamp, by: &str) -> Result<(), MailError> {
+    let mut record = record(at, key, "filed", by);
+    let shows = match placed {
+        Placed::Fresh(_) => Some(Shows::of_letter(letter)),
+        // What lies there counts: it may have been delivered at another second.
+        Placed::Again(path) => message(path, key, true).ok().map(|message| Shows::of(&message)),
+    };
+    let (Placed::Fresh(path) | Placed::Again(path)) = placed;
+    // Gone on to `cur/` already: then a list reads the file.
+    if let Some(meta) = disk::look(path)?
+        && let Some(noted) = shows.and_then(|shows| Shows { inode: meta.id.1, ..shows }.noted())
+    {
+        record["message"] = noted;
+    }
+    mailbox.log(&record)
+}
+
+/// Where each message stands that lies here; what people should be told. No message is opened.
+///
+/// # Errors
+/// Where the inbox can't be used.
+pub fn states(mailbox: &Mailbox) -> Result<(Vec<State>, Vec<String>), MailError> {
+    let (standings, notes) = folded(mailbox)?;
+    let state = |lying: Lying| standings.get(&lying.key).map(|standing| standing.state).unwrap_or_default();
+    Ok((mailbox.lying()?.into_iter().map(state).collect(), notes))
+}
+
+fn folded(mailbox: &Mailbox) -> Result<(BTreeMap<String, Standing>, Vec<String>), MailError> {
+    let (log, more) = mailbox.log_bytes()?;
+    let (standings, skipped) = fold_bytes(&log);
+    let skipped = skipped + usize::from(more);
+    let note = || format!("{skipped} lines of {} can't be read and were skipped", shown::path(&mailbox.log_file()));
+    Ok((standings, (skipped > 0).then(note).into_iter().collect()))
+}
+
+/// Moves every message on that the log knows and `new/` still holds: also those of a run that was
+/// killed between the two.
+///
+/// # Errors
+/// Where one can't be moved.
+pub fn settle(mailbox: &Mailbox) -> Result<(), MailError> {
+    let (standings, _) = folded(mailbox)?;
+    for lying in mailbox.lying()?.into_iter().filter(|lying| lying.new) {
+        if standings.get(&lying.key).is_some_and(|standing| standing.state != State::New) {
+            mailbox.settle(&lying.key)?;
+        }
+    }
+    Ok(())
 }
 
 /// How much of a message is read at first: front matter is seldom longer.
@@ -268,18 +238,22 @@ pub fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> 
 /// # Errors
 /// Where one can't be taken away.
 pub fn prune(mailbox: &Mailbox, before: Timestamp, now: Timestamp) -> Result<usize, MailError> {
-    let (records, _) = mailbox.records()?;
+    let (standings, _) = folded(mailbox)?;
+    let old = |closed: &str| closed.parse::<Timestamp>().is_ok_and(|at| at < before);
+    let mut held = None;
     let mut gone = 0;
-    for (key, standing) in fold(&records) {
-        let old = |answer: &Added| answer.at.parse::<Timestamp>().is_ok_and(|at| at < before);
-        if !standing.state.is_closed() || !standing.answer.as_ref().is_some_and(old) {
+    for (key, standing) in standings {
+        if !standing.closed.as_deref().is_some_and(old) {
             continue;
         }
         if let Some(path) = mailbox.find(&key)? {
             disk::remove_file(&path)?;
             gone += 1;
         }
-        for name in mailbox.held()?.iter().filter(|name| name.starts_with(&key)) {
+        if held.is_none() {
+            held = Some(mailbox.held()?);
+        }
+        for name in held.iter().flatten().filter(|name| name.starts_with(&key)) {
             disk::remove_file(&mailbox.dir().join("held").join(name))?;
         }
         mailbox.log(&record(now, &key, "pruned", "loci"))?;
@@ -334,19 +308,19 @@ pub enum NoMessage {
 ///
 /// # Errors
 /// Where it names none or several.
-pub fn named<'a>(messages: &'a [Message], id: &str) -> Result<&'a Message, NoMessage> {
+pub fn named<'a>(messages: &'a [Listed], id: &str) -> Result<&'a Listed, NoMessage> {
     if id.is_empty() {
         return Err(NoMessage::None);
     }
-    let found: Vec<&Message> = messages.iter().filter(|message| message.id.starts_with(id) || message.key.starts_with(id)).collect();
+    let found: Vec<&Listed> = messages.iter().filter(|message| message.shows.id.starts_with(id) || message.key.starts_with(id)).collect();
     match found.as_slice() {
         [] => Err(NoMessage::None),
         [one] => Ok(one),
         several => several
             .iter()
-            .find(|message| message.id == id || message.key == id)
+            .find(|message| message.shows.id == id || message.key == id)
             .copied()
-            .ok_or_else(|| NoMessage::Several(several.iter().map(|message| message.id.clone()).collect())),
+            .ok_or_else(|| NoMessage::Several(several.iter().map(|message| message.shows.id.clone()).collect())),
     }
 }
 
@@ -355,10 +329,6 @@ mod tests {
     use super::*;
 
     const KEY: &str = "0123456789abcdef";
-
-    fn log(lines: &[(&str, &str)]) -> Vec<Value> {
-        lines.iter().map(|(event, text)| json!({ "at": "t", "key": KEY, "event": event, "by": "b", "text": text, "held": text })).collect()
-    }
 
     /// Wherever the first look at a message ends, its front matter is read.
     #[test]
@@ -369,7 +339,7 @@ mod tests {
             let _ = disk::remove_tree(&dir);
             let letter = format!("---\nid: \"20261130T100000Z-{KEY}\"\nfrom: alice\n---\n{pad}{}", "é".repeat(9000));
             mailbox.deliver(KEY, letter.as_bytes()).unwrap();
-            assert_eq!(read(&mailbox).unwrap().messages[0].text("from"), Some("alice"), "{pad}");
+            assert_eq!(list(&mailbox).unwrap().messages[0].shows.from.as_deref(), Some("alice"), "{pad}");
         }
         disk::remove_tree(&dir).unwrap();
     }
@@ -386,35 +356,12 @@ mod tests {
         for (lists, most) in [(1, START), (200, header::MAX_BYTES as u64 + START)] {
             let _ = disk::remove_tree(&dir);
             mailbox.deliver(KEY, format!("{}{}", front(lists), "x".repeat(900_000)).as_bytes()).unwrap();
-            let contents = read(&mailbox).unwrap();
-            let message = &contents.messages[0];
+            let path = mailbox.find(KEY).unwrap().unwrap();
+            let message = message(&path, KEY, true).unwrap();
             assert!(message.data.len() as u64 <= most, "{}", message.data.len());
             assert_eq!((message.list("targets").len(), message.id.len()), (lists, 33));
             assert!(message.in_full().unwrap().body().len() > 900_000);
         }
         disk::remove_tree(&dir).unwrap();
-    }
-
-    #[test]
-    fn the_log_says_where_a_message_stands() {
-        let one = |lines: &[(&str, &str)]| fold(&log(lines)).remove(KEY).unwrap_or_default();
-        assert_eq!(one(&[]).state, State::New);
-        assert_eq!(one(&[("filed", ""), ("again", ""), ("again", "")]).again, 2);
-        assert_eq!(one(&[("taken", ""), ("again", "")]).state, State::Taken);
-        let done = one(&[("taken", ""), ("added", "idea"), ("done", "yes"), ("taken", "")]);
-        assert_eq!((done.state, done.answer.map(|answer| answer.text).as_deref()), (State::Done, Some("yes")));
-        assert_eq!(done.added.len(), 1);
-        assert_eq!(one(&[("declined", "no")]).state, State::Declined);
-        let applied = one(&[("applied", ""), ("again", "")]);
-        assert_eq!((applied.state, applied.applied), (State::Taken, true));
-        assert_eq!(one(&[("done", "yes"), ("pruned", "")]), Standing::default());
-        assert_eq!(one(&[("held", "x"), ("held", "x"), ("held", "y")]).held, ["x", "y"]);
-        // A further request opens a digest again; the same one once more does not.
-        assert_eq!(one(&[("held", "x"), ("done", "ok"), ("held", "x")]).state, State::Done);
-        let further = one(&[("held", "x"), ("done", "ok"), ("held", "y")]);
-        assert_eq!((further.state, further.answer.is_some()), (State::New, true));
-        assert_eq!(one(&[("held", "x"), ("declined", "no"), ("unkept", "")]).state, State::New);
-        assert_eq!(one(&[("from-the-future", "")]).state, State::New);
-        assert!(fold(&[json!({ "key": "../../x", "event": "done" }), json!({})]).is_empty());
     }
 }

@@ -7,11 +7,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::letter;
 use crate::sys::disk::{self, Kind, PathError};
+use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::process::Identity;
 use crate::sys::shown;
 
@@ -39,6 +41,17 @@ pub enum Placed {
     Fresh(PathBuf),
     /// The same message was delivered before, and lies there.
     Again(PathBuf),
+}
+
+/// A message that lies in an inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lying {
+    /// The key that its file is named by.
+    pub key: String,
+    /// Whether it is still in `new/`.
+    pub new: bool,
+    /// Which file it is.
+    pub inode: u64,
 }
 
 /// An inbox.
@@ -186,6 +199,21 @@ impl Mailbox {
         self.place_at(name, &path, data)
     }
 
+    /// Lets one process at a time count and keep what is held; `None` where others had it for too long.
+    ///
+    /// # Errors
+    /// Where the directory can't be used.
+    pub fn lock_held(&self, patience: Duration) -> Result<Option<Lock>, MailError> {
+        self.prepare()?;
+        let dir = self.dir.join("held");
+        disk::make_dirs(&dir)?;
+        match lock::of_dir(&dir, patience) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(LockError::Held { .. }) => Ok(None),
+            Err(LockError::Disk(error)) => Err(error.into()),
+        }
+    }
+
     fn place_at(&self, name: &str, path: &Path, data: &[u8]) -> Result<Placed, MailError> {
         let me = Identity::of_self();
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -254,28 +282,28 @@ impl Mailbox {
         Ok(())
     }
 
-    /// The keys of all messages, sorted; `true` for those that are still in `new/`.
+    /// All messages that lie here, sorted by key.
     ///
     /// # Errors
     /// Where a directory can't be read.
-    pub fn keys(&self) -> Result<Vec<(String, bool)>, MailError> {
+    pub fn lying(&self) -> Result<Vec<Lying>, MailError> {
         self.check()?;
-        let mut keys = Vec::new();
+        let mut found = Vec::new();
         for (dir, new) in [("new", true), ("cur", false)] {
             let path = self.dir.join(dir);
             if disk::look(&path)?.is_none() {
                 continue;
             }
-            for entry in disk::list(&path)? {
+            for entry in disk::list_unsorted(&path)? {
                 let key = entry.name.to_str().and_then(|name| name.strip_suffix(".md")).filter(|key| letter::is_key(key));
                 if let Some(key) = key.filter(|_| entry.kind == Kind::File) {
-                    keys.push((key.to_owned(), new));
+                    found.push(Lying { key: key.to_owned(), new, inode: entry.inode });
                 }
             }
         }
-        keys.sort();
-        keys.dedup_by(|a, b| a.0 == b.0);
-        Ok(keys)
+        found.sort_by(|a, b| (&a.key, a.new).cmp(&(&b.key, b.new)));
+        found.dedup_by(|a, b| a.key == b.key);
+        Ok(found)
     }
 
     /// The names of what is held beside the messages, sorted.
@@ -307,17 +335,25 @@ impl Mailbox {
         Ok(())
     }
 
+    /// The log as it lies there, and whether there is more of it than is read.
+    ///
+    /// # Errors
+    /// Where it can't be read.
+    pub fn log_bytes(&self) -> Result<(Vec<u8>, bool), MailError> {
+        self.check()?;
+        let log = self.log_file();
+        if disk::look(&log)?.is_none() {
+            return Ok((Vec::new(), false));
+        }
+        Ok(disk::read_start(&log, MAX_LOG)?)
+    }
+
     /// The records of the log in order, and how many lines could not be read (a torn one counts).
     ///
     /// # Errors
     /// Where it can't be read.
     pub fn records(&self) -> Result<(Vec<Value>, usize), MailError> {
-        self.check()?;
-        let log = self.log_file();
-        if disk::look(&log)?.is_none() {
-            return Ok((Vec::new(), 0));
-        }
-        let (data, more) = disk::read_start(&log, MAX_LOG)?;
+        let (data, more) = self.log_bytes()?;
         let (records, skipped) = parsed(&data);
         Ok((records, skipped + usize::from(more)))
     }

@@ -83,10 +83,11 @@ fn to_one(happened: &Happened<'_>, mailbox: &Mailbox, to: &str, acts: &[&ActRuli
             fence::block("text", &list)
         ),
     };
-    match mailbox.deliver(&key, &letter.render())? {
-        Placed::Again(path) => inbox::id_of(&path, &key),
+    let placed = mailbox.deliver(&key, &letter.render())?;
+    match &placed {
+        Placed::Again(path) => inbox::id_of(path, &key),
         Placed::Fresh(_) => {
-            mailbox.log(&inbox::record(happened.at, &key, "filed", happened.asker.name()))?;
+            inbox::note_filed(mailbox, &key, &letter, &placed, happened.at, happened.asker.name())?;
             Ok(letter.id)
         }
     }

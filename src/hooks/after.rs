@@ -1,66 +1,43 @@
 //! After a tool call: the step goes into the trail, and the same paths are resolved once more. If
 //! one has ended in somebody's directory after all, the owner gets a slip that says so.
 //!
-//! Nothing is held up by it: whatever goes wrong is one line for people, and the exit code is 0.
+//! Nothing is held up by it: whatever goes wrong is one line for people.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use super::event::Seam;
-use super::gate::{self, MAX_PAYLOAD, PATIENCE};
+use super::event::Event;
 use super::harness::Adapter;
-use super::tools::{self, Intent};
 use crate::custody::act::{Act, ActKind};
+use crate::custody::asker::Asker;
 use crate::custody::slip::{self, Happened};
 use crate::custody::trail::{self, Step, Touched};
-use crate::custody::{self, Ruling, Verdict};
-use crate::sys::env::Env;
-use crate::sys::process::LastWords;
-use crate::sys::{disk, fault, process, shown, term, time};
+use crate::custody::{self, Ruling, Surroundings, Verdict};
+use crate::sys::{disk, shown, time};
 use crate::text::digest;
 use crate::tree::dotdirs::{self, Dotdirs};
-use crate::tree::{climb, real, settings};
+use crate::tree::{climb, real};
 
 /// The largest file whose digest is recorded.
 const MAX_DIGESTED: u64 = 1 << 20;
 
-/// Takes one call in; what is to be said about it, empty where all went well.
-#[must_use]
-pub fn take(adapter: &'static Adapter, env: &Env) -> String {
-    let late = not_recorded(&format!("it took longer than {PATIENCE} s"));
-    process::set_last_words(LastWords { stdout: Vec::new(), stderr: late.into_bytes(), code: 0 });
-    process::end_after(PATIENCE);
-    let work = AssertUnwindSafe(|| recorded(adapter, env));
-    let said = catch_unwind(work).unwrap_or_else(|_| Err("the relay itself failed; please report it".to_owned()));
-    process::end_not();
-    said.map_or_else(|why| not_recorded(&why), |()| String::new())
-}
-
-fn not_recorded(why: &str) -> String {
+/// What is said where a step could not be recorded.
+pub(super) fn not_recorded(why: &str) -> String {
     format!("loci: this step is not in the trail: {}\n", shown::text(why))
 }
 
-fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
-    let (payload, more) = term::stdin(MAX_PAYLOAD).map_err(|error| format!("the payload can't be read: {error}"))?;
-    if more {
-        return Err("the payload is larger than 16 MiB".to_owned());
-    }
-    let event = adapter.event(Seam::AfterTool, &payload).map_err(|error| format!("the payload {error}"))?;
-    fault::point("after-tool");
+/// Records the step that an event is about. What the gate has refused did not happen, and is there
+/// already.
+pub(super) fn record(
+    adapter: &Adapter,
+    event: &Event,
+    acts: &[Act],
+    asker: &Asker,
+    surroundings: &Surroundings,
+    dotdirs: &Dotdirs,
+) -> Result<(), String> {
     let Some(session) = event.session.as_deref() else { return Err("the payload names no session".to_owned()) };
-    if env.state().is_none() {
-        return Err("neither HOME nor LOCI_HOME is set".to_owned());
-    }
-    // Settings that can't be used are the gate's to say.
-    let settings = env.home().and_then(|home| settings::load(&home).ok()).unwrap_or_default();
     let cwd = event.cwd.clone().unwrap_or_default();
-    let Intent { acts, .. } = tools::read_call(&event.tool, &event.input, &cwd, env.user_home().as_deref(), &settings.write_tools);
-    let acts: Vec<Act> = acts.into_iter().filter(|act| act.path.is_absolute()).collect();
-    let surroundings = gate::surroundings(env, settings.wall);
-    let mut notes = Vec::new();
-    let asker = gate::asker(adapter, env, &event, &surroundings, &mut notes);
-    let ruling = custody::rule(&acts, &asker, &surroundings);
-    // What the gate has refused did not happen, and is in the trail already.
+    let ruling = custody::rule(acts, asker, surroundings);
     if event.call.as_deref().is_some_and(|call| trail::was_refused(&surroundings.state, session, call)) {
         return Ok(());
     }
@@ -75,7 +52,7 @@ fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
         harness: adapter.name.to_owned(),
         tool: event.tool.clone(),
         call: event.call.clone(),
-        place: place(&cwd, &settings.dotdirs),
+        place: place(&cwd, dotdirs),
         acts: touched,
         more,
         passed: !event.failed && !refused && there,
@@ -85,7 +62,7 @@ fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
     let mut trouble = None;
     if refused && !event.failed {
         let happened = Happened {
-            asker: &asker,
+            asker,
             harness: adapter.name,
             session,
             call: event.call.as_deref(),
@@ -93,7 +70,7 @@ fn recorded(adapter: &Adapter, env: &Env) -> Result<(), String> {
             tool: &event.tool,
             at,
         };
-        for outcome in slip::send(&happened, &ruling, &surroundings) {
+        for outcome in slip::send(&happened, &ruling, surroundings) {
             match outcome {
                 Ok(id) => step.filed.push(id),
                 Err(why) => trouble = Some(format!("it ended in somebody's directory, and that could not be told to the owner: {why}")),

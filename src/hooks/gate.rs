@@ -5,7 +5,7 @@
 //! neither is silent**: whatever keeps the gate from checking a call is said, and a call of a tool
 //! that surely writes is refused where the check did not come to its end.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::answer::{Answer, Reply};
+use super::connect;
+use super::dispatch::Turn;
 use super::event::{Event, Seam};
+use super::find;
 use super::harness::{self, Adapter, Unreadable, tool_name};
+use super::relay;
 use super::tools::{self, Class, Intent};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::asker::{self, Asker};
@@ -30,6 +34,9 @@ use crate::tree::settings;
 /// The most of a payload that is read.
 pub const MAX_PAYLOAD: u64 = 16 << 20;
 
+/// The most acts of a call that hooks are told.
+const MAX_TOLD: usize = 256;
+
 /// How many seconds the gate takes at most: shorter than the timeout of any harness.
 pub const PATIENCE: u32 = 2;
 
@@ -39,15 +46,68 @@ pub const PATIENCE: u32 = 2;
 /// it is.
 #[must_use]
 pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
-    let kind = OnceCell::new();
+    let (kind, turn) = (OnceCell::new(), OnceCell::new());
     process::set_last_words(last_words(adapter, None));
     process::end_after(PATIENCE);
     // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
-    let work = AssertUnwindSafe(|| judged(adapter, env, &kind));
+    let work = AssertUnwindSafe(|| judged(adapter, env, &kind, &turn));
     let answer = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
     // Two answers would be none.
     process::end_not();
+    let answer = match turn.into_inner() {
+        Some(turn) => asked(adapter, env, turn, answer, kind.get()),
+        None => answer,
+    };
     adapter.reply(Seam::BeforeTool, None, &answer)
+}
+
+/// Asks the hooks that are there, after custody has let the call go on; each has its own limit. What one
+/// of them makes of the call is judged like the call itself.
+fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<&Kind>) -> Answer {
+    let before = answer.clone();
+    let work = AssertUnwindSafe(|| {
+        let (turn, mut answer) = relay::before_tool(turn, answer);
+        if answer.block.is_some() {
+            remember_hook(adapter, &turn);
+        } else if answer.input.is_some() {
+            process::end_after(PATIENCE);
+            let ruled = rule(adapter, env, &turn.event, kind, &RefCell::default());
+            process::end_not();
+            if ruled.block.is_some() {
+                answer = ruled;
+            }
+        }
+        answer
+    });
+    catch_unwind(work).unwrap_or_else(|_| {
+        let mut answer = before;
+        answer.notes.push("loci: the hooks were not all asked: loci itself failed; please report it".to_owned());
+        answer
+    })
+}
+
+/// Puts a call that a hook has blocked into the trail.
+fn remember_hook(adapter: &Adapter, turn: &Turn) {
+    let Some(session) = turn.event.session.as_deref() else { return };
+    let act = |(kind, path): &(ActKind, PathBuf)| Act { kind: *kind, path: path.clone(), follow: false, below: false };
+    let (touched, more) = trail::touched(&turn.acts.iter().map(act).collect::<Vec<_>>(), None);
+    let path = turn.acts.first().map_or_else(String::new, |(_, path)| path.to_string_lossy().into_owned());
+    let grounds = Grounds { path, owner: "a hook".to_owned(), why: "hook".to_owned(), decided_by: None, line: None };
+    let step = Step {
+        at: time::to_second(time::now()),
+        agent: turn.asker.name().to_owned(),
+        sub_agent: turn.event.sub_agent(),
+        harness: adapter.name.to_owned(),
+        tool: turn.event.tool.clone(),
+        call: turn.event.call.clone(),
+        place: None,
+        acts: touched,
+        more,
+        passed: false,
+        refused: vec![grounds],
+        filed: Vec::new(),
+    };
+    let _ = trail::append(&turn.state, session, &step);
 }
 
 /// What is said when the time is up.
@@ -91,7 +151,7 @@ fn not_checked(why: &str) -> Answer {
     Answer::note(format!("loci: custody was not checked for this call: {why}"))
 }
 
-fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Answer {
+fn judged(adapter: &'static Adapter, env: &Env, kind: &OnceCell<Kind>, turn: &OnceCell<Turn>) -> Answer {
     let (payload, more) = match term::stdin(MAX_PAYLOAD) {
         Ok(read) => read,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
@@ -109,10 +169,42 @@ fn judged(adapter: &Adapter, env: &Env, kind: &OnceCell<Kind>) -> Answer {
     };
     process::set_last_words(last_words(adapter, Some(kind.get_or_init(|| Kind::of(&event.tool)))));
     fault::point("gate");
-    rule(adapter, env, &event, kind.get())
+    let acts = RefCell::default();
+    let answer = rule(adapter, env, &event, kind.get(), &acts);
+    if answer.block.is_none()
+        && let Some(with_hooks) = with_hooks(adapter, env, event, acts.into_inner())
+    {
+        let _ = turn.set(with_hooks);
+    }
+    answer
 }
 
-fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Answer {
+/// The turn of a call, where there may be hooks that are to be asked about it.
+fn with_hooks(adapter: &'static Adapter, env: &Env, event: Event, acts: Vec<(ActKind, PathBuf)>) -> Option<Turn> {
+    let home = env.home();
+    let mut memory = relay::memory(&event, env).unwrap_or_default();
+    if memory.launch.is_none() {
+        memory.launch = stands(adapter, &event);
+    }
+    if memory.waiting.is_empty() && !find::may_be_there(home.as_deref(), memory.launch.as_deref(), memory.place.as_deref()) {
+        return None;
+    }
+    let settings = home.as_deref().and_then(|home| settings::load(home).ok()).unwrap_or_default();
+    let surroundings = surroundings(env, settings.wall);
+    let asker = asker(adapter, env, &event, &surroundings, &mut Vec::new());
+    let point = adapter.point(Seam::BeforeTool, Some(&event.native));
+    Some(Turn { harness: adapter.name, point, event, asker, acts, state: surroundings.state, home, dotdirs: settings.dotdirs, memory })
+}
+
+/// Where the agent stands by what the harness says; not where a call would run.
+pub(super) fn stands(adapter: &Adapter, event: &Event) -> Option<PathBuf> {
+    // Codex says where the call would run, which the model chooses; the hook itself is started where
+    // the session is.
+    let own = (adapter.name == "codex").then(env::working_directory).flatten();
+    own.or_else(|| event.cwd.clone())
+}
+
+fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>, acted: &RefCell<Vec<(ActKind, PathBuf)>>) -> Answer {
     // A policy with a typo must not pass for none.
     let settings = match env.home().as_deref().map(settings::load).transpose() {
         Ok(settings) => settings.unwrap_or_default(),
@@ -125,6 +217,9 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ans
     let cwd = event.cwd.clone().unwrap_or_default();
     let intent = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
     let Intent { acts, class, .. } = &intent;
+    if matches!(class, Class::Shell(_)) {
+        acted.borrow_mut().extend(acts.iter().map(|act| (act.kind, act.path.clone())));
+    }
     if acts.iter().any(|act| act.path.is_relative()) {
         return not_checked("the payload names no working directory, and the call a path that is relative to it");
     }
@@ -153,6 +248,7 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>) -> Ans
         return unchecked(Some(&Kind { tool: event.tool.clone(), writes: true }), &why);
     }
     once_each(&mut ruling);
+    acted.borrow_mut().extend(ruling.acts.iter().take(MAX_TOLD).map(|act| (act.act.kind, act.path().to_owned())));
     if ruling.verdict == custody::Verdict::Refuse {
         let sub_agent = event.sub_agent();
         let attempt = Attempt {
@@ -231,11 +327,8 @@ pub(super) fn asker(adapter: &Adapter, env: &Env, event: &Event, surroundings: &
         notes.push("who asks can't be kept for this session, since neither HOME nor LOCI_HOME is set".to_owned());
     }
     // Where the payload does not say where the agent stands, it stands in nobody's place.
-    let cwd = event.cwd.as_deref().unwrap_or(Path::new("/"));
-    // Codex says where the call would run, which the model chooses; the hook itself is started where
-    // the session is.
-    let own = (adapter.name == "codex").then(env::working_directory).flatten();
-    let cwd = own.as_deref().unwrap_or(cwd);
+    let cwd = stands(adapter, event);
+    let cwd = cwd.as_deref().unwrap_or(Path::new("/"));
     match asker::of_session(&surroundings.state, session, env, cwd, time::now()) {
         Ok((asker, note)) => {
             notes.extend(note.map(|note| note.0));
@@ -258,13 +351,10 @@ pub(super) fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
         let folder = env.get(variable).map(Path::new).filter(|folder| folder.is_absolute())?;
         Some((real::real(&folder.join(below), true).path, adapter.wiring.folder))
     };
-    Surroundings {
-        user_home: env.user_home().unwrap_or_else(|| home.clone()),
-        state: env.state().unwrap_or_else(|| nowhere().join("loci")),
-        home,
-        wall,
-        moved: harness::ALL.iter().filter_map(moved).collect(),
-    }
+    let state = env.state().unwrap_or_else(|| nowhere().join("loci"));
+    // Whoever calls may have another environment than who connected: what was connected stays walled off.
+    let moved = harness::ALL.iter().filter_map(moved).chain(connect::moved(&state)).collect();
+    Surroundings { user_home: env.user_home().unwrap_or_else(|| home.clone()), state, home, wall, moved }
 }
 
 #[cfg(test)]

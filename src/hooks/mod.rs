@@ -1,10 +1,21 @@
 //! When we are asked: the seams of a turn (`event`, `answer`), the harness adapters, the table of tools, the gate, the
-//! relay after a call, and the connectors.
+//! relays around a turn with what is built in, the hooks that are found, trusted and run, and the connectors.
 
-pub mod after;
+pub mod active;
+mod after;
 pub mod answer;
 pub mod connect;
+pub mod declare;
+pub mod dispatch;
 pub mod event;
+pub mod find;
 pub mod gate;
 pub mod harness;
+pub mod log;
+pub mod persona;
+pub mod place;
+pub mod relay;
+pub mod run;
+pub mod state;
 pub mod tools;
+pub mod trust;

@@ -340,6 +340,9 @@ impl Call<'_> {
         let brought = ["destination", "dest", "dst", "to", "newpath"];
         let to = |fields: &serde_json::Map<String, Value>| fields.keys().any(|key| brought.contains(&plain_key(key).as_str()));
         let copied_to = says("copy") && self.input.as_object().is_some_and(to);
+        // What a link leads to is not written; its own name stands behind another key then.
+        let own_name = |fields: &serde_json::Map<String, Value>| fields.keys().any(|key| LINK_KEYS.contains(&plain_key(key).as_str()));
+        let leads_to = (says("link") || says("symlink")) && self.input.as_object().is_some_and(own_name);
         let dirs = self.dirs();
         let name = plain_name(name);
         let mut acts = Vec::new();
@@ -352,6 +355,9 @@ impl Call<'_> {
             let file_key = key.is_some_and(|key| FILE_KEYS.contains(&key));
             let path_like = (named && (looks || file_key || about_files)) || (looks && shaped && !text.contains(' '));
             if copied_to && !key.is_some_and(|key| brought.contains(&key)) {
+                return;
+            }
+            if leads_to && key.is_some_and(|key| matches!(key, "target" | "targetpath" | "existingpath")) {
                 return;
             }
             if path_like && !text.is_empty() && text.len() <= 4_096 && acts.len() <= MAX_ACTS {
@@ -367,6 +373,9 @@ impl Call<'_> {
 
 /// Words that say that a tool writes where another one says that it is about files.
 const FILE_VERBS: &[&str] = &["put", "set", "add", "touch", "update", "link", "symlink"];
+/// Keys that name a link itself.
+const LINK_KEYS: &[&str] =
+    &["path", "link", "linkpath", "linkname", "symlink", "symlinkpath", "filepath", "newpath", "dest", "destination"];
 const FILE_NOUNS: &[&str] = &["file", "files", "dir", "directory", "folder", "path", "content", "contents", "lines", "symlink"];
 
 /// Whether a tool server's own name and the arguments say that the files are in a repository elsewhere.

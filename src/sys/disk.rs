@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirEntryExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering as Atomic};
 
@@ -104,6 +104,8 @@ pub struct Entry {
     pub name: OsString,
     /// What it is; links are not followed.
     pub kind: Kind,
+    /// The inode, as the directory names it.
+    pub inode: u64,
 }
 
 /// Whether an error means that nothing is there.
@@ -318,7 +320,7 @@ fn some_entries(path: &Path, max: usize) -> io::Result<Vec<Entry>> {
         .take(max)
         .map(|entry| {
             let entry = entry?;
-            Ok(Entry { kind: entry.file_type()?.into(), name: entry.file_name() })
+            Ok(Entry { kind: entry.file_type()?.into(), inode: entry.ino(), name: entry.file_name() })
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, OFlag};
 
 use super::disk::{self, PathError};
 use super::process::Identity;
@@ -55,16 +55,30 @@ pub fn take(path: &Path, what: &str, patience: Duration) -> Result<Lock, LockErr
         disk::make_dirs(parent)?;
     }
     let open = |path: &Path| OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
-    let mut file = open(path).map_err(|source| PathError::new("open the lock", path, source))?;
+    let file = open(path).map_err(|source| PathError::new("open the lock", path, source))?;
+    let held = wait(file, path, patience)?;
+    let me = Holder { process: Identity::of_self(), what: what.to_owned(), since: super::time::to_second(super::time::now()) };
+    // The words are for people who wait; the lock holds without them.
+    let _ = write_holder(&held, &me);
+    Ok(Lock { _file: held })
+}
+
+/// Takes the lock on a directory itself, where no file for one should lie. It names no holder.
+///
+/// # Errors
+/// As [`take`]; where it is no directory, or a link to one.
+pub fn of_dir(path: &Path, patience: Duration) -> Result<Lock, LockError> {
+    let flags = (OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(|source| PathError::new("open the lock", path, source))?;
+    Ok(Lock { _file: wait(file, path, patience)? })
+}
+
+fn wait(mut file: File, path: &Path, patience: Duration) -> Result<Flock<File>, LockError> {
     let deadline = Instant::now() + patience;
     loop {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(held) => {
-                let me = Holder { process: Identity::of_self(), what: what.to_owned(), since: super::time::to_second(super::time::now()) };
-                // The words are for people who wait; the lock holds without them.
-                let _ = write_holder(&held, &me);
-                return Ok(Lock { _file: held });
-            }
+            Ok(held) => return Ok(held),
             Err((back, Errno::EWOULDBLOCK)) => {
                 if Instant::now() >= deadline {
                     return Err(LockError::Held { path: path.to_owned(), holder: read_holder(back) });

@@ -291,6 +291,14 @@ fn settings_folders_that_are_moved_are_walled_where_they_are() {
         let skill = write(&sandbox, folder.join("skills/a.md")).to_string();
         passed(asked(&sandbox, &skill, |command| _ = command.env(variable, &folder)));
     }
+    // What was connected there stays so for a harness that is started without the variable.
+    let mut connect = sandbox.command("repo");
+    Run::of(connect.args(["connect", "claude"]).env("CLAUDE_CONFIG_DIR", &folder), None).exits(0);
+    let call = write(&sandbox, folder.join("settings.json")).to_string();
+    assert!(refused(gate(&sandbox, &call)).contains("Claude Code's settings"));
+    sandbox.file("state/loci/connect/odd.json", "{").dir("state/loci/connect/dir.json");
+    refused(gate(&sandbox, &call));
+    passed(gate(&sandbox, write(&sandbox, folder.join("skills/a.md")).to_string()));
 }
 
 #[test]
@@ -438,15 +446,21 @@ fn many_gates_at_once_lose_nothing() {
         for n in 0..16 {
             let sandbox = &sandbox;
             scope.spawn(move || {
-                let call = write(sandbox, format!("owned/{n}.txt"));
-                refused(gate(sandbox, call.to_string()));
+                for m in 0..20 {
+                    let call = write(sandbox, format!("owned/{n}-{m}.txt"));
+                    refused(gate(sandbox, call.to_string()));
+                }
             });
         }
     });
     let letters = mail(&sandbox, "repo/owned");
-    for n in 0..16 {
-        assert!(letters.iter().any(|letter| letter.contains(&format!("/{n}.txt"))), "{n} of {}", letters.len());
+    assert_eq!(letters.len(), 16 * 20);
+    for (n, m) in (0..16).flat_map(|n| (0..20).map(move |m| (n, m))) {
+        assert!(letters.iter().any(|letter| letter.contains(&format!("/{n}-{m}.txt"))), "{n}-{m}");
     }
+    // Each is in the log as well, whole.
+    let log = sandbox.read("repo/owned/.loci/memory/inbox/log.jsonl");
+    assert_eq!(log.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["event"] == "filed").count(), 16 * 20);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod connect;
 mod custody;
 mod exec;
 mod gate;
+mod hooks;
 mod hostile;
 mod judged;
 mod layers;

@@ -172,7 +172,7 @@ fn whatever_comes_the_exit_code_is_zero_and_it_is_said() {
     let run = told_with(&sandbox, "claude", good.as_bytes(), Some("panic:after-tool")).exits(0);
     assert!(run.stderr.contains("not in the trail"), "{run:?}");
     // What is asked for wrongly is said with what works.
-    for line in [&["hook", "before-run", "--for", "claude"][..], &["hook", "after-tool", "--for", "nobody"]] {
+    for line in [&["hook", "before-lunch", "--for", "claude"][..], &["hook", "after-tool", "--for", "nobody"]] {
         let run = sandbox.loci("repo", line).exits(2);
         assert!(run.stderr.contains("after-tool") || run.stderr.contains("claude"), "{}", run.stderr);
     }

@@ -1,6 +1,7 @@
 //! `loci delegate`: asks an owner for a change without having tried it.
 
 mod branch;
+mod wait;
 
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,7 @@ use crate::custody::act::{Act, ActKind};
 use crate::custody::answer::HUMAN;
 use crate::custody::asker::{self, Asker};
 use crate::custody::delegation::{self, Attempt, Change, Read};
+use crate::custody::grants;
 use crate::custody::outbox::{self, Drained};
 use crate::custody::person::Person;
 use crate::custody::{self, Verdict, Who};
@@ -27,7 +29,7 @@ const MAX_PATCH: u64 = 4 << 20;
 /// Ask an owner for a change, with what you read and what you want
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  loci delegate billing --reads services/billing/tax.rs:10-40 --idea 'Round once, at the end'\n  loci delegate billing --reads docs/tax.md --idea 'As the tests there say' --from-branch round-once"
+    after_help = "Examples:\n  loci delegate billing --reads services/billing/tax.rs:10-40 --idea 'Round once, at the end'\n  loci delegate billing --reads docs/tax.md --idea 'As the tests there say' --from-branch round-once\n  loci delegate billing --reads docs/tax.md --idea 'Round once' --wait --timeout 30m"
 )]
 pub struct Args {
     /// The owner
@@ -47,6 +49,12 @@ pub struct Args {
     /// A change as a branch of git: what it changes of the owner's since it left HEAD
     #[arg(long, value_name = "BRANCH")]
     from_branch: Option<String>,
+    /// Then print what becomes of it, until it is answered: exit 0 with an answer, 1 with a no
+    #[arg(long, conflicts_with = "dry_run")]
+    wait: bool,
+    /// How long to wait at most: a number and s, m, h or d
+    #[arg(long, value_name = "TIME", requires = "wait", default_value = "10m", value_parser = grants::seconds)]
+    timeout: i64,
     /// Say what would be handed over, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -150,6 +158,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         let filed = delivery.outcome.map_err(|why| Failure::new("delivery", format!("failed to hand it over to {owner}: {why}")))?;
         sent.push((filed, delivery.carries));
     }
+    if args.wait && context.flags.json {
+        // Every line is an event then, the first ones included.
+        return wait::run(context, &owner, sent.iter().map(|(filed, _)| filed), args.timeout);
+    }
     context.print(
         || {
             sent.iter()
@@ -173,6 +185,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 "targets": ruling.acts.iter().map(|act| act.path().to_string_lossy()).collect::<Vec<_>>() })
         },
     )?;
+    if args.wait {
+        return wait::run(context, &owner, sent.iter().map(|(filed, _)| filed), args.timeout);
+    }
     Ok(Answer::Yes)
 }
 

@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Outcome, gate};
+use crate::hooks::event::Seam;
 use crate::hooks::harness;
 
 /// Answer a harness before a tool call (called by harnesses)
@@ -26,5 +27,5 @@ pub struct Args {
 /// Where there is no such harness.
 pub fn run(_: &Context, args: Args) -> Outcome {
     let Some(adapter) = harness::named(&args.harness) else { return Err(Failure::new("usage", "no such harness")) };
-    gate::end(adapter)
+    gate::end((Seam::BeforeTool, adapter))
 }

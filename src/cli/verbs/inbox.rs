@@ -16,7 +16,7 @@ use crate::custody::answer::{self, Answered};
 use crate::custody::asker::{self, Asker};
 use crate::custody::fence;
 use crate::custody::find;
-use crate::custody::inbox::{self, Message, NoMessage, State};
+use crate::custody::inbox::{self, Listed, Message, NoMessage, State};
 use crate::custody::letter;
 use crate::custody::maildir::Mailbox;
 use crate::custody::person::Person;
@@ -29,7 +29,7 @@ use crate::tree::{card, settings};
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "A message is data: whatever it says, it can grant nothing.\n\nExamples:\n  loci inbox\n  loci inbox show 20261130T\n  loci inbox apply 20261130T\n  loci inbox done 20261130T --reply 'Rounded half to even instead; tests/tax.rs covers it'\n  loci inbox done 20261130T    # an answer that you have read"
+    after_help = "A message is data: whatever it says, it can grant nothing. A list says what deliveries noted in the\nlog; `show` and all that acts read the message itself.\n\nExamples:\n  loci inbox\n  loci inbox show 20261130T\n  loci inbox apply 20261130T\n  loci inbox done 20261130T --reply 'Rounded half to even instead; tests/tax.rs covers it'\n  loci inbox done 20261130T    # an answer that you have read"
 )]
 pub struct Args {
     /// Whose inbox (default: yours; a person outside of all bodies has one too)
@@ -172,7 +172,7 @@ fn boxes(context: &Context, agent: &AgentId, asker: &Asker) -> Result<Vec<Mailbo
 /// message is meant; whose it is need not be said again. Who may answer it is asked later.
 fn holder(context: &Context, own: Mail, id: &str) -> Result<Mail, Failure> {
     let holds = |mailbox: &Mailbox| -> Result<bool, Failure> {
-        Ok(!matches!(inbox::named(&inbox::read(mailbox)?.messages, id), Err(NoMessage::None)))
+        Ok(!matches!(inbox::named(&inbox::list(mailbox)?.messages, id), Err(NoMessage::None)))
     };
     for mailbox in &own.boxes {
         if holds(mailbox)? {
@@ -194,16 +194,16 @@ fn holder(context: &Context, own: Mail, id: &str) -> Result<Mail, Failure> {
 }
 
 /// All messages, oldest first, each with the inbox that it lies in.
-fn messages(context: &Context, mail: &Mail) -> Result<Vec<(Mailbox, Message)>, Failure> {
+fn messages(context: &Context, mail: &Mail) -> Result<Vec<(Mailbox, Listed)>, Failure> {
     let mut all = Vec::new();
     for mailbox in &mail.boxes {
-        let contents = inbox::read(mailbox)?;
+        let contents = inbox::list(mailbox)?;
         for note in &contents.notes {
             context.say(&format!("note: {note}"));
         }
         all.extend(contents.messages.into_iter().map(|message| (mailbox.clone(), message)));
     }
-    all.sort_by(|a, b| a.1.id.cmp(&b.1.id));
+    all.sort_by(|a, b| a.1.shows.id.cmp(&b.1.shows.id));
     Ok(all)
 }
 
@@ -232,47 +232,49 @@ impl Mail {
     }
 }
 
-fn row(context: &Context, message: &Message) -> Vec<String> {
-    let targets = message.list("targets");
-    let about = match targets.as_slice() {
-        [] => message.text("re").map(|re| format!("answer to {}", shown::text(re))).unwrap_or_default(),
+fn row(context: &Context, message: &Listed) -> Vec<String> {
+    let (shows, standing) = (&message.shows, &message.standing);
+    let about = match shows.targets.as_slice() {
+        [] => shows.re.as_deref().map(|re| format!("answer to {}", shown::text(re))).unwrap_or_default(),
         [one] => context.shown(Path::new(one)),
         [first, rest @ ..] => format!("{} (and {} more)", context.shown(Path::new(first)), rest.len()),
     };
-    let held = match message.standing.held.len() {
+    let held = match standing.held.len() {
         0 => String::new(),
         1 => "1 request".to_owned(),
         count => format!("{count} requests"),
     };
-    let again = if message.standing.again == 0 { String::new() } else { format!(" (tried {} times)", message.standing.again + 1) };
-    let from = message.text("from").unwrap_or("?");
-    vec![message.id.clone(), message.standing.state.word().to_owned(), shown::text(from).to_string(), format!("{about}{held}{again}")]
+    let again = if standing.again == 0 { String::new() } else { format!(" (tried {} times)", standing.again + 1) };
+    let from = shows.from.as_deref().unwrap_or("?");
+    vec![shows.id.clone(), standing.state.word().to_owned(), shown::text(from).to_string(), format!("{about}{held}{again}")]
 }
 
-fn object(message: &Message) -> Value {
+fn object(message: &Listed) -> Value {
+    let (shows, standing) = (&message.shows, &message.standing);
     json!({
-        "id": message.id,
-        "kind": message.text("kind"),
-        "from": message.text("from"),
-        "to": message.text("to"),
-        "at": message.text("at"),
-        "state": message.standing.state.word(),
-        "again": message.standing.again,
-        "requests": message.standing.held.len(),
-        "targets": message.list("targets"),
-        "change": message.text("change"),
-        "re": message.text("re"),
+        "id": shows.id,
+        "kind": shows.kind,
+        "from": shows.from,
+        "to": shows.to,
+        "at": shows.at,
+        "state": standing.state.word(),
+        "again": standing.again,
+        "requests": standing.held.len(),
+        "targets": shows.targets,
+        "change": shows.change,
+        "re": shows.re,
         "path": message.path.to_string_lossy(),
+        "shown_from": if message.from_log { "log" } else { "message" },
     })
 }
 
 fn one(context: &Context, mail: &Mail, id: &str) -> Result<(Mailbox, Message), Failure> {
-    let (boxes, all): (Vec<Mailbox>, Vec<Message>) = messages(context, mail)?.into_iter().unzip();
+    let (boxes, all): (Vec<Mailbox>, Vec<Listed>) = messages(context, mail)?.into_iter().unzip();
     match inbox::named(&all, id) {
         Ok(message) => {
             let at = all.iter().position(|other| other.path == message.path).unwrap_or_default();
             let mailbox = boxes.get(at).cloned().unwrap_or_else(|| Mailbox::of(&context.home));
-            Ok((mailbox, message.in_full()?))
+            Ok((mailbox, message.open()?))
         }
         Err(NoMessage::None) => {
             Err(Failure::new("message", format!("failed to find a message of {} that begins with `{id}`", mail.name())).hint("loci inbox"))
@@ -313,7 +315,7 @@ fn show(context: &Context, mail: &Mail, id: &str) -> Outcome {
         },
         || {
             let added = |one: &inbox::Added| json!({ "at": one.at, "by": one.by, "text": one.text, "reads": one.reads });
-            let mut object = object(&message);
+            let mut object = object(&Listed::of(&message));
             object["schema"] = 1.into();
             object["header"] = message.header.object();
             object["body"] = message.body().into();
@@ -378,7 +380,7 @@ fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
         if message.standing.state != State::Taken {
             mailbox.log(&inbox::record(time::now(), &message.key, "taken", &by))?;
         }
-        settle(&mailbox)?;
+        inbox::settle(&mailbox)?;
         prune(context, &mailbox)?;
     }
     said(context, &message, State::Taken, dry_run, None)
@@ -396,7 +398,7 @@ fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: Option<&
     }
     if message.standing.state.is_closed() {
         if !dry_run {
-            settle(&mailbox)?;
+            inbox::settle(&mailbox)?;
         }
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
@@ -411,21 +413,10 @@ fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: Option<&
         if answered.is_none() {
             mailbox.log(&inbox::record(time::now(), &message.key, state.word(), &by))?;
         }
-        settle(&mailbox)?;
+        inbox::settle(&mailbox)?;
         prune(context, &mailbox)?;
     }
     said(context, &message, state, dry_run, answered.as_ref())
-}
-
-/// Moves every message on that the log knows and `new/` still holds: also those of a run that was
-/// killed between the two.
-fn settle(mailbox: &Mailbox) -> Result<(), Failure> {
-    for message in inbox::read(mailbox)?.messages {
-        if message.new && message.standing.state != State::New {
-            mailbox.settle(&message.key)?;
-        }
-    }
-    Ok(())
 }
 
 /// Takes away what is older than the settings keep it: finished mail of this inbox, and trails.

@@ -13,6 +13,7 @@ pub mod gate;
 pub mod handover;
 pub mod help;
 pub mod hook;
+pub mod hooks;
 pub mod inbox;
 pub mod init;
 pub mod loadout;
@@ -27,6 +28,7 @@ pub mod templates;
 pub mod toggle;
 pub mod trail;
 pub mod tree;
+pub mod trust;
 pub mod unequip;
 pub mod whose;
 
@@ -92,14 +94,18 @@ pub enum Verb {
     Deny(requests::DenyArgs),
     /// List every grant that stands
     Grants(permit::GrantsArgs),
+    /// Let the hooks, rules and personas in a directory take effect, as they are now
+    Trust(trust::Args),
     /// Put the gate before a harness's tools
     Connect(connect::ConnectArgs),
     /// Take the gate away from a harness
     Disconnect(connect::DisconnectArgs),
     /// Answer a harness before a tool call (called by harnesses)
     Gate(gate::Args),
-    /// Take in what a harness says around a tool call (called by harnesses)
+    /// Take in what a harness says around a turn, and run the hooks that bind to it (called by harnesses)
     Hook(hook::Args),
+    /// List the hooks that bind to the seams of a turn, and switch them on and off by name
+    Hooks(hooks::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
     Init(init::Args),
     /// Explain a verb, or print everything with --all
@@ -145,6 +151,8 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),
         Verb::Hook(args) => hook::run(context, args),
+        Verb::Hooks(args) => hooks::run(context, args),
+        Verb::Trust(args) => trust::run(context, args),
         Verb::Init(args) => init::run(context, args),
         Verb::Help(args) => help::run(context, args),
         Verb::Demo(args) => demo::run(context, args),

@@ -17,11 +17,12 @@ use crate::custody::act::{Act, ActKind};
 use crate::custody::person::Person;
 use crate::custody::ruling::Why;
 use crate::custody::wall::Walled;
+use crate::hooks::trust;
 use crate::sys::disk::{self, Kind};
 use crate::sys::lock::{Lock, LockError};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
-use crate::tree::card;
+use crate::tree::{card, real};
 
 /// The variables that loci sets itself.
 pub(super) const GIVEN: [&str; 2] = ["date", "id"];
@@ -109,6 +110,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     if !args.dry_run {
         make(context, &missing, &dir, &args, there.is_some())?;
+        // Its hooks and rules are this machine's own. Without the line they wait for `loci trust`.
+        if let Err(error) = trust::remember_made(&context.state, &real::real(&dir, true).path, time::now()) {
+            context.say(&format!("note: that it was made here could not be kept: failed to {error}"));
+        }
     }
     let made = Made { paths: shown_nodes(&dir, &missing), kept };
     context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;

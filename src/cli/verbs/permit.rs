@@ -10,6 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::grants::{self, Grant, MAX_PATHS};
+use crate::hooks::trust;
 use crate::sys::time::{self, Timestamp};
 use crate::sys::{random, shown};
 use crate::text::name::AgentId;
@@ -170,6 +171,12 @@ fn row(context: &Context, grant: &Grant) -> Vec<String> {
             };
             let who = permit.agent.as_ref().map_or("everybody", AgentId::as_str).to_owned();
             (who, format!("{place} until {}", time::to_second(permit.until)))
+        }
+        None if grant.kind == trust::KIND => {
+            let text = |key: &str| grant.record.get(key).and_then(Value::as_str).unwrap_or_default();
+            let files = grant.record.get("files").and_then(Value::as_u64).unwrap_or_default();
+            let content: String = text("content").chars().take(12).collect();
+            (String::new(), format!("{} as it was: {files} files, content {content}", context.shown(Path::new(text("root")))))
         }
         None => (String::new(), shown::text(&grant.record.to_string()).to_string()),
     };

@@ -16,12 +16,12 @@ use receipt::Receipt;
 use relay::List;
 use splice::{Made, Unfit};
 
-use crate::hooks::harness::{Adapter, Call, Relay};
+use crate::hooks::harness::{self, Adapter, Call, Relay};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::env::Env;
 use crate::sys::plan::{Plan, Step};
 use crate::sys::shown;
-use crate::tree::climb;
+use crate::tree::{climb, real};
 
 /// The most of a configuration that is worked on.
 const MAX_FILE: u64 = 4 << 20;
@@ -318,6 +318,19 @@ fn unlink(plan: &mut Plan, link: &Path) -> Result<(), ConnectError> {
         }
     }
     Ok(())
+}
+
+/// The folders with settings that loci has connected and that do not have their harness's usual name,
+/// each with the name that it stands for.
+#[must_use]
+pub fn moved(state: &Path) -> Vec<(PathBuf, &'static str)> {
+    let one = |(harness, file): (String, PathBuf)| {
+        let folder = harness::named(&harness)?.wiring.folder;
+        // The receipt has the name that it was connected by; the judge has real ones.
+        let parent = real::real(file.parent().filter(|parent| parent.is_absolute())?, true).path;
+        (!parent.ends_with(folder)).then_some((parent, folder))
+    };
+    Receipt::files(state).into_iter().filter_map(one).collect()
 }
 
 /// Sets the link right where it leads nowhere any more: an upgrade may have moved the program. Every

@@ -11,6 +11,9 @@ use crate::sys::disk::{self, PathError};
 use crate::sys::plan::{Plan, Step};
 use crate::text::digest;
 
+/// The most receipts that are looked through; there is one for each file that was connected.
+const MAX_READ: usize = 64;
+
 /// The receipt for one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,6 +95,21 @@ impl Receipt {
             return Ok(0);
         }
         Ok(disk::list(&folder)?.iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json")).count())
+    }
+
+    /// Of each receipt the harness and the file. One that can't be read says nothing: what the table of names
+    /// walls off is walled off without it.
+    pub(super) fn files(state: &Path) -> Vec<(String, PathBuf)> {
+        #[derive(Deserialize)]
+        struct Named {
+            harness: String,
+            file: PathBuf,
+        }
+        let entries = disk::list_at_most(&Self::folder(state), 2 * MAX_READ).ok().flatten().unwrap_or_default();
+        let receipts = entries.into_iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json"));
+        let read = |entry: disk::Entry| disk::read_bounded(&Self::folder(state).join(entry.name), 64 << 10).ok().flatten();
+        let named = receipts.filter_map(read).filter_map(|data| serde_json::from_slice::<Named>(&data).ok());
+        named.map(|named| (named.harness, named.file)).collect()
     }
 
     /// What stood in the file before, where nothing but the relays has come since (`now` is what

@@ -122,6 +122,10 @@ fn tools_nobody_knows_are_looked_at_when_their_name_says_write() {
     let dotdir = read("mcp__fs__copy_directory", json!({ "source": "x", "destination": "/r/.claude" })).acts;
     assert!(dotdir.len() == 1 && dotdir[0].below && dotdir[0].kind == Create);
     assert_eq!(acts("mcp__fs__create_symlink", json!({ "path": "/r/.loci", "source": "x/y" })), one(Link, "/r/.loci"));
+    // What a link leads to is read; where nothing else names the link, it is looked at.
+    assert_eq!(acts("mcp__fs__create_symlink", json!({ "path": "/r/l", "target": "/r/owned/a" })), one(Link, "/r/l"));
+    assert_eq!(acts("mcp__fs__create_symlink", json!({ "link": "/r/l", "target": "/r/owned/a" })), one(Link, "/r/l"));
+    assert_eq!(acts("mcp__fs__create_symlink", json!({ "source": "/r/owned/a", "target": "/r/l" })), one(Link, "/r/l"));
     let files = acts("write_files", json!({ "files": { "/o/tax.rs": "a", "b.rs": "c/d", "Makefile": "x" } }));
     assert!(["/o/tax.rs", "/w/b.rs"].iter().all(|path| files.contains(&(Write, (*path).to_owned()))), "{files:?}");
     for (name, input) in [

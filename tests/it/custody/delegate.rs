@@ -97,6 +97,64 @@ fn a_person_asks_and_is_answered() {
 }
 
 #[test]
+fn a_sender_that_waits_is_told_each_step_and_ends_with_the_answer() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::Stdio;
+    for (verb, text, code) in [("done", "--reply", 0), ("decline", "--why", 1)] {
+        let world = fixture();
+        world.file("p.diff", "--- a/owned/a.txt\n+++ b/owned/a.txt\n@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA\n gamma\n");
+        let args = ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "x", "--patch", "../../p.diff", "--wait", "--json"];
+        let mut child = world.command("home/repo").args(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut next = || serde_json::from_str::<serde_json::Value>(&lines.next().unwrap().unwrap()).unwrap();
+        let filed = next();
+        assert_eq!(
+            (filed["type"].as_str(), filed["event"].as_str(), filed["to"].as_str()),
+            (Some("delegation"), Some("filed"), Some("bob"))
+        );
+        let id = filed["id"].as_str().unwrap().to_owned();
+        world.loci("home/repo/owned", ["inbox", "take", &id]).exits(0);
+        assert_eq!(next()["event"], "taken");
+        world.loci("home/repo/owned", ["inbox", "apply", &id]).exits(0);
+        assert_eq!(next()["event"], "applied");
+        world.loci("home/repo/owned", ["inbox", verb, &id, text, "see a.txt"]).exits(0);
+        let last = next();
+        assert_eq!(
+            (last["event"].as_str(), last["text"].as_str()),
+            (Some(if code == 0 { "answered" } else { "declined" }), Some("see a.txt"))
+        );
+        assert_eq!((last["id"].as_str(), lines.next().is_none()), (Some(id.as_str()), true));
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+        // Asked once more, it is answered already: in words, with the text set apart.
+        let again = world.loci("home/repo", &args[..args.len() - 1]).exits(code);
+        assert!(
+            again.stdout.contains("  applied\n") && again.stdout.contains("what bob wrote") && again.stdout.contains("see a.txt"),
+            "{}",
+            again.stdout
+        );
+    }
+}
+
+#[test]
+fn waiting_ends_by_its_time_and_with_its_reader() {
+    use std::process::Stdio;
+    let world = fixture();
+    let args = ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "x", "--wait", "--timeout"];
+    let run = world.loci("home/repo", args.iter().chain(&["1s"])).exits(2);
+    assert!(
+        run.stderr.contains("none came in 1 s") && run.stderr.contains("hint: loci inbox") && run.stdout.contains("  filed\n"),
+        "{run:?}"
+    );
+    let mut child = world.command("home/repo").args(args).arg("1h").stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_ne!(child.wait().unwrap().code(), Some(0));
+    for odd in ["0s", "x", "1"] {
+        world.loci("home/repo", args.iter().chain(&[odd])).exits(2);
+    }
+    world.loci("home/repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "x", "--timeout", "1m"]).exits(2);
+}
+
+#[test]
 fn a_branch_is_handed_over_without_running_what_the_repository_names() {
     let world = Sandbox::new();
     world

@@ -102,7 +102,7 @@ fn the_same_attempt_a_thousand_times_is_one_message() {
         .collect();
     assert!(ids.iter().all(|id| *id == ids[0]));
     assert_eq!(letters(&world, "home/repo/owned").len(), 1);
-    let contents = inbox::read(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
+    let contents = inbox::list(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
     assert_eq!((contents.messages.len(), contents.messages[0].standing.again), (1, 1_000));
     // Another change, another target, another sender: each is a message of its own.
     attempt(&world, &alice, &path, "y");
@@ -128,13 +128,13 @@ fn gates_that_deliver_at_once_lose_nothing() {
             });
         }
     });
-    let contents = inbox::read(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
+    let contents = inbox::list(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
     assert!(contents.notes.is_empty(), "{:?}", contents.notes);
     assert_eq!(contents.messages.len(), 5 + 8 * 5);
     let again: u64 = contents.messages.iter().map(|message| message.standing.again).sum();
     assert_eq!(again, 7 * 5);
     assert_eq!(fs::read_dir(world.path("home/repo/owned/.loci/memory/inbox/tmp")).unwrap().count(), 0);
-    assert!(contents.messages.iter().all(|message| message.header.status == header::Status::Ok));
+    assert!(contents.messages.iter().all(|message| message.open().unwrap().header.status == header::Status::Ok));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_write_on_the_wall_becomes_a_request_once_an_hour() {
     assert_eq!(letters(&world, "home").len(), 1);
     at("11:00", "---\nowner: eve\n---\n");
     assert_eq!(letters(&world, "home").len(), 2);
-    let contents = inbox::read(&Mailbox::of(&world.path("home"))).unwrap();
+    let contents = inbox::list(&Mailbox::of(&world.path("home"))).unwrap();
     assert_eq!(contents.messages[0].standing.held.len(), 2);
     let held = fs::read_to_string(world.path("home/.loci/memory/inbox/held").join(&contents.messages[0].standing.held[0])).unwrap();
     assert!(held.contains("-owner: bob\n+owner: eve\n"), "{held}");
@@ -286,7 +286,7 @@ fn the_log_says_where_things_stand_though_it_is_torn() {
     let torn = fs::read_to_string(&log).unwrap() + "{\"at\":\"2026";
     fs::write(&log, torn).unwrap();
     attempt(&world, &alice, &path, "x");
-    let contents = inbox::read(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
+    let contents = inbox::list(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
     assert_eq!((contents.messages[0].standing.state, contents.messages[0].standing.again), (State::New, 1));
     assert!(contents.notes[0].contains("1 lines"), "{:?}", contents.notes);
 }

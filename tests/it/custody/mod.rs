@@ -5,6 +5,7 @@ mod delegate;
 mod extract;
 mod faults;
 mod grants;
+mod listing;
 mod mail;
 mod ownership;
 mod retention;

@@ -31,7 +31,6 @@ const CHANGES: &[(&str, &str)] = &[
     ("renamed", "mv bob/run.sh bob/run2.sh; mv bob/dir1 bob/dir9"),
     ("odd names", "echo 1 > 'bob/a b'; echo 2 > 'bob/\"q\"'; echo 3 > $'bob/t\\tt'; echo 4 > bob/ü"),
     ("in place", "sed -i 's/^/X/' bob/x.txt"),
-    ("by git", "git rm -q bob/OWNER"),
 ];
 
 fn capture(world: &World, script: &str) -> Run {

@@ -1,5 +1,6 @@
 //! Reading shell commands: bounds, git, and the verbs and hooks that show what was read.
 
+mod arriving;
 mod fuzz;
 mod git;
 mod verbs;

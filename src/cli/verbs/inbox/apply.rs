@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Mail, author, one, prune, settle};
+use super::{Mail, author, one, prune};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     let standing = &message.standing;
     if standing.state.is_closed() || standing.applied {
         if !dry_run {
-            settle(&mailbox)?;
+            inbox::settle(&mailbox)?;
         }
         context.say(&format!("{} is {} already", message.id, if standing.applied { "applied" } else { standing.state.word() }));
         return Ok(Answer::No);
@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     let mut record = inbox::record(time::now(), &message.key, "applied", &by);
     record["files"] = worked.files.iter().map(|(path, how)| json!([shown::path(path).to_string(), how.word()])).collect();
     mailbox.log(&record)?;
-    settle(&mailbox)?;
+    inbox::settle(&mailbox)?;
     prune(context, &mailbox)?;
     said(context, &message, &worked, false)
 }

@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
-use crate::custody::inbox;
+use crate::custody::inbox::{self, Listed};
 use crate::sys::{disk, term};
 
 /// How often is looked: one look at each inbox's directory.
@@ -27,13 +27,13 @@ pub(super) fn run(context: &Context, mail: &Mail) -> Outcome {
             }
             *looked = changed;
             let mut fresh = Vec::new();
-            for (key, _) in mailbox.keys()?.into_iter().filter(|(key, new)| *new && !seen.contains(key)) {
+            for lying in mailbox.lying()?.into_iter().filter(|lying| lying.new && !seen.contains(&lying.key)) {
                 // Taken meanwhile: no longer new.
-                if let Ok(message) = inbox::message(&new.join(format!("{key}.md")), &key, true) {
-                    fresh.push(message);
+                if let Ok(message) = inbox::message(&new.join(format!("{}.md", lying.key)), &lying.key, true) {
+                    fresh.push(Listed::of(&message));
                 }
             }
-            fresh.sort_by(|a, b| a.id.cmp(&b.id));
+            fresh.sort_by(|a, b| a.shows.id.cmp(&b.shows.id));
             for message in fresh {
                 let text = if context.flags.json { format!("{}\n", object(&message)) } else { table(&[row(context, &message)]) };
                 term::out(text.as_bytes()).map_err(|error| Failure::new("io", "failed to write to standard output").caused_by(&error))?;

@@ -1,0 +1,296 @@
+//! What the log of an inbox says: where each message stands, and what a list shows of it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::shows::Shows;
+use crate::custody::letter;
+use crate::sys::time::{self, Timestamp};
+
+/// Where a message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum State {
+    /// Nobody has dealt with it.
+    #[default]
+    New,
+    /// Somebody has begun.
+    Taken,
+    /// Answered.
+    Done,
+    /// Answered with no.
+    Declined,
+}
+
+impl State {
+    /// The word in lists and `--json`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Taken => "taken",
+            Self::Done => "done",
+            Self::Declined => "declined",
+        }
+    }
+
+    /// Whether nothing more is to be done.
+    #[must_use]
+    pub fn is_closed(self) -> bool {
+        matches!(self, Self::Done | Self::Declined)
+    }
+}
+
+/// Something that was added to a message later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Added {
+    /// When.
+    pub at: String,
+    /// By whom.
+    pub by: String,
+    /// What.
+    pub text: String,
+    /// What was read since the message was filed.
+    pub reads: Vec<String>,
+}
+
+/// What the log says about one message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Where it stands.
+    pub state: State,
+    /// How often the same attempt was made again.
+    pub again: u64,
+    /// Whether its change was applied.
+    pub applied: bool,
+    /// What the sender added: reads and ideas.
+    pub added: Vec<Added>,
+    /// The answer, where there is one: when, by whom, what.
+    pub answer: Option<Added>,
+    /// When it was closed, with an answer or without.
+    pub closed: Option<String>,
+    /// Files in `held/` that belong to it.
+    pub held: Vec<String>,
+    /// Requests of the same hour that were counted and not kept.
+    pub unkept: u64,
+    /// What its delivery noted for lists.
+    pub shows: Option<Shows>,
+}
+
+impl Standing {
+    /// What came in after the answer was not answered: it would hide behind the word `done`.
+    fn reopen(&mut self) {
+        if self.state.is_closed() {
+            (self.state, self.closed) = (State::New, None);
+        }
+    }
+
+    fn take(&mut self, line: Line<'_>) {
+        let Line { at, by, text, reads, held, message, .. } = line;
+        let added = |text: Option<String>, reads| Added { at: at.to_string(), by: by.into_owned(), text: text.unwrap_or_default(), reads };
+        match &*line.event {
+            "filed" => self.shows = message,
+            "again" => self.again += 1,
+            "added" => self.added.push(added(text, reads)),
+            "taken" if !self.state.is_closed() => self.state = State::Taken,
+            "applied" => {
+                self.applied = true;
+                if !self.state.is_closed() {
+                    self.state = State::Taken;
+                }
+            }
+            // It was finished and is gone; the same attempt begins anew.
+            "pruned" => *self = Self::default(),
+            "done" => {
+                (self.state, self.closed) = (State::Done, Some(at.to_string()));
+                // An answer that was read and closed has no answer of its own.
+                self.answer = text.is_some().then(|| added(text, reads));
+            }
+            "declined" => (self.state, self.closed, self.answer) = (State::Declined, Some(at.to_string()), Some(added(text, reads))),
+            "held" => {
+                let name = held.unwrap_or_default();
+                if !self.held.contains(&name) {
+                    self.held.push(name);
+                    self.reopen();
+                }
+            }
+            "unkept" => {
+                self.unkept += 1;
+                self.reopen();
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A record, as far as a fold looks at it.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow, default)]
+    at: Cow<'a, str>,
+    #[serde(borrow, default)]
+    key: Cow<'a, str>,
+    #[serde(borrow, default)]
+    event: Cow<'a, str>,
+    #[serde(borrow, default)]
+    by: Cow<'a, str>,
+    text: Option<String>,
+    held: Option<String>,
+    #[serde(default)]
+    reads: Vec<String>,
+    message: Option<Shows>,
+}
+
+impl<'a> Line<'a> {
+    /// The line of a record in which any value may have any type: what does not fit counts as missing.
+    fn of(record: &'a Value) -> Self {
+        let text = |key: &str| record.get(key).and_then(Value::as_str);
+        let plain = |key: &str| Cow::Borrowed(text(key).unwrap_or_default());
+        let reads = record.get("reads").and_then(Value::as_array).into_iter().flatten();
+        Line {
+            at: plain("at"),
+            key: plain("key"),
+            event: plain("event"),
+            by: plain("by"),
+            // Whether there is an answer is told by the key alone.
+            text: record.get("text").map(|text| text.as_str().unwrap_or_default().to_owned()),
+            held: text("held").map(str::to_owned),
+            reads: reads.filter_map(Value::as_str).map(str::to_owned).collect(),
+            message: record.get("message").and_then(|message| serde_json::from_value(message.clone()).ok()),
+        }
+    }
+}
+
+/// Folds the records of a log, in order. A record that says nothing known is passed over: an older
+/// reader meets a newer writer.
+#[must_use]
+pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
+    let mut all = BTreeMap::new();
+    records.iter().for_each(|record| add(&mut all, Line::of(record)));
+    all
+}
+
+/// As [`fold`], of the bytes of a log; also how many lines could not be read (a torn one counts).
+#[must_use]
+pub fn fold_bytes(log: &[u8]) -> (BTreeMap<String, Standing>, usize) {
+    let (mut all, mut skipped) = (BTreeMap::new(), 0);
+    for line in log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        // Nearly every line is as it should be, and read in one go.
+        match serde_json::from_slice::<Line<'_>>(line) {
+            Ok(known) if line.starts_with(b"{") && (known.text.is_some() || &*known.event != "done") => add(&mut all, known),
+            _ => match serde_json::from_slice::<Value>(line) {
+                Ok(record) if record.is_object() => add(&mut all, Line::of(&record)),
+                _ => skipped += 1,
+            },
+        }
+    }
+    (all, skipped)
+}
+
+fn add(all: &mut BTreeMap<String, Standing>, line: Line<'_>) {
+    if !letter::is_key(&line.key) {
+        return;
+    }
+    match all.get_mut(&*line.key) {
+        Some(standing) => standing.take(line),
+        None => all.entry(line.key.to_string()).or_default().take(line),
+    }
+}
+
+/// When somebody last dealt with a message of this inbox.
+#[must_use]
+pub fn last_worked(records: &[Value]) -> Option<&str> {
+    let works = |record: &&Value| matches!(record.get("event").and_then(Value::as_str), Some("taken" | "applied" | "done" | "declined"));
+    records.iter().rev().find(works)?.get("at")?.as_str()
+}
+
+/// A record for the log.
+#[must_use]
+pub fn record(at: Timestamp, key: &str, event: &str, by: &str) -> Value {
+    json!({ "at": time::to_second(at), "key": key, "event": event, "by": by })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KEY: &str = "0123456789abcdef";
+
+    fn log(lines: &[(&str, &str)]) -> Vec<Value> {
+        lines.iter().map(|(event, text)| json!({ "at": "t", "key": KEY, "event": event, "by": "b", "text": text, "held": text })).collect()
+    }
+
+    #[test]
+    fn the_log_says_where_a_message_stands() {
+        let one = |lines: &[(&str, &str)]| fold(&log(lines)).remove(KEY).unwrap_or_default();
+        assert_eq!(one(&[]).state, State::New);
+        assert_eq!(one(&[("filed", ""), ("again", ""), ("again", "")]).again, 2);
+        assert_eq!(one(&[("taken", ""), ("again", "")]).state, State::Taken);
+        let done = one(&[("taken", ""), ("added", "idea"), ("done", "yes"), ("taken", "")]);
+        assert_eq!((done.state, done.answer.map(|answer| answer.text).as_deref()), (State::Done, Some("yes")));
+        assert_eq!((done.added.len(), done.closed.as_deref()), (1, Some("t")));
+        assert_eq!(one(&[("declined", "no")]).state, State::Declined);
+        let applied = one(&[("applied", ""), ("again", "")]);
+        assert_eq!((applied.state, applied.applied), (State::Taken, true));
+        assert_eq!(one(&[("done", "yes"), ("pruned", "")]), Standing::default());
+        assert_eq!(one(&[("held", "x"), ("held", "x"), ("held", "y")]).held, ["x", "y"]);
+        // A further request opens a digest again; the same one once more does not.
+        assert_eq!(one(&[("held", "x"), ("done", "ok"), ("held", "x")]).state, State::Done);
+        let further = one(&[("held", "x"), ("done", "ok"), ("held", "y")]);
+        assert_eq!((further.state, further.answer.is_some(), further.closed), (State::New, true, None));
+        assert_eq!(one(&[("held", "x"), ("declined", "no"), ("unkept", "")]).state, State::New);
+        assert_eq!(one(&[("from-the-future", "")]).state, State::New);
+        assert!(fold(&[json!({ "key": "../../x", "event": "done" }), json!({})]).is_empty());
+    }
+
+    #[test]
+    fn a_line_may_be_anything() {
+        let lines = [
+            format!("{{\"key\":\"{KEY}\",\"event\":\"done\",\"at\":7,\"text\":null}}"),
+            format!("{{\"key\":\"{KEY}\",\"event\":\"added\",\"reads\":[1,\"a\"],\"text\":[]}}"),
+            format!("{{\"key\":\"{KEY}\",\"event\":\"filed\",\"message\":{{\"id\":5}}}}"),
+            format!("{{\"key\":\"{KEY}\",\"event\":\"again\",\"by\":\"\\u0041\",\"key\":\"{KEY}\"}}"),
+            "[]".to_owned(),
+            "{\"key\":\"0123456789abc".to_owned(),
+        ];
+        let (all, skipped) = fold_bytes(lines.join("\n").as_bytes());
+        let one = &all[KEY];
+        assert_eq!((skipped, one.state, one.answer.is_some(), one.closed.as_deref()), (2, State::Done, true, Some("")));
+        assert_eq!((one.added[0].reads.as_slice(), one.again, one.shows.is_none()), (["a".to_owned()].as_slice(), 1, true));
+    }
+
+    fn odd() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            "[a-z\"\\n]{0,3}".prop_map(Value::from),
+            any::<u8>().prop_map(Value::from),
+            Just(Value::Null),
+            Just(json!(["x", 1])),
+            Just(json!({ "id": "x" })),
+            Just(Value::from(KEY)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// The quick way and the lenient one say the same of every log.
+        #[test]
+        fn both_folds_agree(lines in prop::collection::vec((prop::sample::select(vec!["filed", "again", "added", "taken", "applied", "pruned", "done", "declined", "held", "unkept", "x"]), odd(), odd(), odd(), odd(), 0..16_u8), 0..6)) {
+            let records: Vec<Value> = lines.iter().map(|(event, text, held, reads, message, which)| {
+                let mut record = json!({ "at": "t", "key": KEY, "event": event, "by": "b" });
+                for (bit, name, value) in [(1, "text", text), (2, "held", held), (4, "reads", reads), (8, "message", message)] {
+                    if which & bit != 0 {
+                        record[name] = value.clone();
+                    }
+                }
+                record
+            }).collect();
+            let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
+            prop_assert_eq!(fold_bytes(bytes.as_bytes()), (fold(&records), 0));
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! Whose code runs and whose words enter a context: those of the home level, of bodies that were made
+//! here, and of directories that a person has trusted as they were then.
+//!
+//! What a directory brings along is code and instructions of a stranger. A grant of trust names each
+//! file that it is about, with its digest: one that is new or has changed since is as strange as before.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::custody::diff::{self, Difference};
+use crate::custody::grants;
+use crate::sys::disk::{self, Kind, PathError};
+use crate::sys::shown;
+use crate::sys::time::{self, Timestamp};
+use crate::text::digest;
+use crate::tree::dotdirs::{self, Dotdirs, IDENTITY, RUNTIME};
+use crate::tree::places::{self, Prune};
+use crate::tree::resolve::{Found, RootKind};
+
+/// The kind of the grant in the log.
+pub const KIND: &str = "trust";
+/// The folders of a dotdir that are code or words for a context.
+const SLOTS: [&str; 3] = ["hooks", "rules", "personas"];
+/// The files beside them that can declare a persona.
+const SURFACES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
+/// The most files that one grant is about.
+pub const MAX_FILES: usize = 5_000;
+/// The largest file that can be trusted, and run, in bytes.
+pub const MAX_FILE: u64 = 8 << 20;
+/// The largest file whose text is kept, to show later what has changed.
+const MAX_KEPT: usize = 64 << 10;
+/// How deep a folder is looked into.
+const MAX_DEPTH: usize = 8;
+/// The most of the list of bodies that is read.
+const MAX_LIST: u64 = 4 << 20;
+
+/// Why something is, or is not, trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the person's own: the home level.
+    Home,
+    /// It lies in a body that was made on this machine.
+    Made,
+    /// A person has trusted it, as it is.
+    Granted,
+    /// A person has trusted the directory, and this is new or has changed since.
+    Changed,
+    /// Nobody has said anything about it.
+    Unknown,
+}
+
+impl Standing {
+    /// Whether it runs, or is read to a model.
+    #[must_use]
+    pub fn is_trusted(self) -> bool {
+        matches!(self, Self::Home | Self::Made | Self::Granted)
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Home => "home",
+            Self::Made => "made-here",
+            Self::Granted => "trusted",
+            Self::Changed => "changed-since",
+            Self::Unknown => "untrusted",
+        }
+    }
+}
+
+/// A directory that was trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// The grant.
+    pub id: String,
+    /// The directory, real.
+    pub path: PathBuf,
+    /// Its files, relative, with their digests.
+    pub files: BTreeMap<PathBuf, String>,
+    /// The texts of those that are short, to show what has changed.
+    pub texts: BTreeMap<PathBuf, String>,
+}
+
+/// Everything that is trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// By grants.
+    pub roots: Vec<Root>,
+    /// Bodies that were made here, real.
+    pub made: Vec<PathBuf>,
+    /// What can't be used, for people.
+    pub notes: Vec<String>,
+}
+
+/// Reads what is trusted. What can't be read trusts nothing.
+#[must_use]
+pub fn load(state: &Path) -> Trust {
+    let mut trust = Trust::default();
+    match grants::read(state) {
+        Ok(grants) => {
+            for grant in grants.all.iter().filter(|grant| grant.kind == KIND) {
+                match root(state, &grant.id, &grant.record) {
+                    Ok(root) => trust.roots.push(root),
+                    Err(why) => trust.notes.push(format!("the grant {} trusts nothing: {why}", shown::text(&grant.id))),
+                }
+            }
+        }
+        Err(error) => trust.notes.push(format!("nothing is taken for trusted by a grant: failed to {error}")),
+    }
+    match made(state) {
+        Ok(made) => trust.made = made,
+        Err(error) => trust.notes.push(format!("no body is taken for made here: failed to {error}")),
+    }
+    trust
+}
+
+/// A grant with the list that belongs to it; the list is believed only where its digest is the granted one.
+fn root(state: &Path, id: &str, record: &Value) -> Result<Root, String> {
+    let text = |key: &str| record.get(key).and_then(Value::as_str).ok_or_else(|| format!("it has no `{key}`"));
+    let path = PathBuf::from(text("root")?);
+    let wanted = text("content")?;
+    let list = disk::read_bounded(&list_file(state, id), MAX_LIST * 4).map_err(|error| format!("failed to {error}"))?;
+    let list: Value = serde_json::from_slice(&list.ok_or("its list is too large")?).map_err(|error| error.to_string())?;
+    let entries = list.get("files").and_then(Value::as_object).ok_or("its list names no files")?;
+    let (mut files, mut texts) = (BTreeMap::new(), BTreeMap::new());
+    for (name, entry) in entries {
+        let sha = entry.get("sha256").and_then(Value::as_str).ok_or("its list has an entry without a digest")?;
+        files.insert(PathBuf::from(name), sha.to_owned());
+        if let Some(text) = entry.get("text").and_then(Value::as_str) {
+            texts.insert(PathBuf::from(name), text.to_owned());
+        }
+    }
+    if content(&files) != wanted {
+        return Err("its list is not the one that was granted".to_owned());
+    }
+    Ok(Root { id: id.to_owned(), path, files, texts })
+}
+
+fn list_file(state: &Path, id: &str) -> PathBuf {
+    state.join("trust").join(format!("{id}.json"))
+}
+
+/// The digest over a list of files.
+#[must_use]
+pub fn content(files: &BTreeMap<PathBuf, String>) -> String {
+    let lines: Vec<String> = files.iter().map(|(path, sha)| format!("{sha}  {}\n", shown::path(path))).collect();
+    digest::sha256(lines.concat().as_bytes())
+}
+
+impl Trust {
+    /// How a found file stands.
+    #[must_use]
+    pub fn of(&self, found: &Found) -> Standing {
+        if found.provenance.root == RootKind::Home && found.provenance.via.is_none() {
+            return Standing::Home;
+        }
+        self.of_bytes(&found.path, &found.real, &found.bytes)
+    }
+
+    /// How a file stands that has these bytes, by the name it was reached by and where it really lies.
+    #[must_use]
+    pub fn of_bytes(&self, path: &Path, real: &Path, bytes: &[u8]) -> Standing {
+        let own = |body: &PathBuf| body_of(path).is_some_and(|dir| dir == body) && real.starts_with(body);
+        if self.made.iter().any(own) {
+            return Standing::Made;
+        }
+        let mut standing = Standing::Unknown;
+        for root in &self.roots {
+            let Ok(rel) = path.strip_prefix(&root.path) else { continue };
+            if root.files.get(rel).is_some_and(|sha| *sha == digest::sha256(bytes)) {
+                return Standing::Granted;
+            }
+            standing = Standing::Changed;
+        }
+        standing
+    }
+
+    /// How a hook stands: it can call whatever lies beside it, so all of its folder has to be as it was.
+    #[must_use]
+    pub fn of_hook(&self, found: &Found) -> Standing {
+        let standing = self.of(found);
+        if standing != Standing::Granted {
+            return standing;
+        }
+        let Some(folder) = found.path.parent() else { return Standing::Unknown };
+        let mut files = BTreeMap::new();
+        let whole = gather(folder, folder, 0, &mut files).is_ok();
+        let known = |(rel, seen): (&PathBuf, &Seen)| {
+            let path = folder.join(rel);
+            self.roots.iter().any(|root| path.strip_prefix(&root.path).is_ok_and(|rel| root.files.get(rel) == Some(&seen.sha256)))
+        };
+        if whole && files.iter().all(known) { Standing::Granted } else { Standing::Changed }
+    }
+}
+
+/// The directory whose dotdir a path is in.
+fn body_of(path: &Path) -> Option<&Path> {
+    crate::tree::climb::up(path).find(|dir| dir.file_name().is_some_and(|name| name == IDENTITY || name == RUNTIME))?.parent()
+}
+
+/// A file as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its digest.
+    pub sha256: String,
+    /// Its text, where it is short and text.
+    pub text: Option<String>,
+}
+
+/// Why a directory can't be trusted; reads on after "failed to …".
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// More than anybody looks through.
+    #[error("trust {}: it has more than {MAX_FILES} files to trust", shown::path(.0))]
+    TooMany(PathBuf),
+    /// A file nobody looks through.
+    #[error("trust {}: it is larger than {} MiB", shown::path(.0), MAX_FILE >> 20)]
+    TooLarge(PathBuf),
+    /// A name that the log can't hold.
+    #[error("trust {}: its name is not UTF-8", shown::path(.0))]
+    Name(PathBuf),
+    /// The disk.
+    #[error(transparent)]
+    Disk(#[from] PathError),
+}
+
+/// Everything in and below a real directory that trust is about: the files of hook, rule and persona
+/// folders of each place, and what declares a persona.
+///
+/// # Errors
+/// Where it is too much, or can't be read.
+pub fn inside(root: &Path, dotdirs: &Dotdirs) -> Result<BTreeMap<PathBuf, Seen>, TrustError> {
+    let mut files = BTreeMap::new();
+    for spot in places::walk(root, dotdirs, Prune::GitOnly).spots {
+        for name in SURFACES {
+            surface(root, &spot.path.join(name), &mut files)?;
+        }
+        for dotdir in &spot.dotdirs {
+            let dotdir = spot.path.join(dotdir);
+            surface(root, &dotdir.join("agent.md"), &mut files)?;
+            for name in SURFACES {
+                surface(root, &dotdir.join(name), &mut files)?;
+            }
+            for slot in SLOTS {
+                gather(root, &dotdir.join(slot), 0, &mut files)?;
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// A file that is trusted only for the persona that it declares.
+fn surface(root: &Path, path: &Path, files: &mut BTreeMap<PathBuf, Seen>) -> Result<(), TrustError> {
+    if !disk::is_file(path) {
+        return Ok(());
+    }
+    let Some(bytes) = disk::read_bounded(path, MAX_FILE)? else { return Ok(()) };
+    if super::persona::declared(&bytes).is_some() { insert(root, path, &bytes, files) } else { Ok(()) }
+}
+
+fn insert(root: &Path, path: &Path, bytes: &[u8], files: &mut BTreeMap<PathBuf, Seen>) -> Result<(), TrustError> {
+    let rel = path.strip_prefix(root).unwrap_or(path);
+    if rel.to_str().is_none() {
+        return Err(TrustError::Name(path.to_owned()));
+    }
+    if files.len() >= MAX_FILES {
+        return Err(TrustError::TooMany(root.to_owned()));
+    }
+    let text = (bytes.len() <= MAX_KEPT).then(|| std::str::from_utf8(bytes).ok().map(str::to_owned)).flatten();
+    files.insert(rel.to_owned(), Seen { sha256: digest::sha256(bytes), text });
+    Ok(())
+}
+
+/// The files of a folder and below, links to files followed; a folder that is not there has none.
+fn gather(root: &Path, folder: &Path, depth: usize, files: &mut BTreeMap<PathBuf, Seen>) -> Result<(), TrustError> {
+    if depth > MAX_DEPTH || !disk::is_dir(folder) {
+        return Ok(());
+    }
+    for entry in disk::list(folder)? {
+        let path = folder.join(&entry.name);
+        match entry.kind {
+            Kind::Dir => gather(root, &path, depth + 1, files)?,
+            Kind::Link if disk::is_dir(&path) => {
+                // A circle ends at the depth.
+                if dotdirs::follow(&path).is_ok() {
+                    gather(root, &path, depth + 1, files)?;
+                }
+            }
+            Kind::File | Kind::Link if disk::is_file(&path) => match disk::read_bounded(&path, MAX_FILE)? {
+                Some(bytes) => insert(root, &path, &bytes, files)?,
+                None => return Err(TrustError::TooLarge(path)),
+            },
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What has changed since, file by file, as a diff; all of it where nothing was trusted before.
+#[must_use]
+pub fn difference(before: Option<&Root>, now: &BTreeMap<PathBuf, Seen>) -> Vec<(PathBuf, String)> {
+    let none = BTreeMap::new();
+    let (old, texts) = before.map_or((&none, None), |root| (&root.files, Some(&root.texts)));
+    let mut all: Vec<&PathBuf> = old.keys().chain(now.keys()).collect();
+    all.sort();
+    all.dedup();
+    let mut found = Vec::new();
+    for path in all {
+        if old.get(path) == now.get(path).map(|seen| &seen.sha256) {
+            continue;
+        }
+        let was = texts.and_then(|texts| texts.get(path));
+        let is = now.get(path).and_then(|seen| seen.text.as_ref());
+        let unknown = (was.is_none() && old.contains_key(path)) || (is.is_none() && now.contains_key(path));
+        let text = if unknown {
+            let (was, is) = (old.get(path).map_or("none", String::as_str), now.get(path).map_or("none", |seen| seen.sha256.as_str()));
+            format!("{}\nold: {was}\nnew: {is}\n", shown::path(path))
+        } else {
+            match diff::difference(&path.to_string_lossy(), was.map(String::as_bytes), is.map(String::as_bytes)) {
+                Difference::Text(text) | Difference::Digest(text) => text,
+                Difference::None => continue,
+            }
+        };
+        found.push((path.clone(), text));
+    }
+    found
+}
+
+/// Grants trust in a directory as it is; the grants of the same directory before it are taken back.
+///
+/// # Errors
+/// Where it can't be written.
+pub fn grant(
+    state: &Path,
+    root: &Path,
+    files: &BTreeMap<PathBuf, Seen>,
+    before: &[String],
+    at: Timestamp,
+    salt: &str,
+) -> Result<String, TrustError> {
+    let name = root.to_str().ok_or_else(|| TrustError::Name(root.to_owned()))?;
+    let digests: BTreeMap<PathBuf, String> = files.iter().map(|(path, seen)| (path.clone(), seen.sha256.clone())).collect();
+    let content = content(&digests);
+    let stamp = time::to_second(at);
+    let parts = [b"trust".as_slice(), stamp.as_bytes(), salt.as_bytes()];
+    let id: String = digest::sha256_of_parts(parts.iter().copied()).chars().take(12).collect();
+    let entry = |(path, seen): (&PathBuf, &Seen)| {
+        let mut entry = Map::from_iter([("sha256".to_owned(), json!(seen.sha256))]);
+        entry.extend(seen.text.as_ref().map(|text| ("text".to_owned(), json!(text))));
+        (path.to_string_lossy().into_owned(), Value::Object(entry))
+    };
+    let list = json!({ "schema": 1, "root": name, "files": files.iter().map(entry).collect::<Map<_, _>>() });
+    let path = list_file(state, &id);
+    if let Some(folder) = path.parent() {
+        disk::make_dirs(folder)?;
+    }
+    // The list first: a grant without one trusts nothing.
+    disk::write_new(&path, format!("{list}\n").as_bytes(), 0o600)?;
+    let line = json!({
+        "schema": 1, "at": stamp, "event": "granted", "id": id, "kind": KIND, "root": name, "content": content, "files": files.len(),
+    });
+    let mut lines: Vec<Value> = before.iter().map(|id| grants::revoke_line(id, at)).collect();
+    lines.push(line);
+    grants::append(state, &lines)?;
+    for id in before {
+        let _ = disk::remove_file(&list_file(state, id));
+    }
+    Ok(id)
+}
+
+/// Takes grants back.
+///
+/// # Errors
+/// Where it can't be written.
+pub fn revoke(state: &Path, ids: &[String], at: Timestamp) -> Result<(), PathError> {
+    let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, at)).collect();
+    grants::append(state, &lines)?;
+    for id in ids {
+        let _ = disk::remove_file(&list_file(state, id));
+    }
+    Ok(())
+}
+
+fn made_file(state: &Path) -> PathBuf {
+    state.join("bodies.jsonl")
+}
+
+/// Remembers that a body was made here (real).
+///
+/// # Errors
+/// Where it can't be written.
+pub fn remember_made(state: &Path, body: &Path, at: Timestamp) -> Result<(), PathError> {
+    let Some(name) = body.to_str() else { return Ok(()) };
+    disk::make_dirs(state)?;
+    disk::append(&made_file(state), format!("{}\n", json!({ "schema": 1, "at": time::to_second(at), "body": name })).as_bytes())
+}
+
+/// The bodies that were made here.
+fn made(state: &Path) -> Result<Vec<PathBuf>, PathError> {
+    let path = made_file(state);
+    if disk::look(&path)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let (data, _) = disk::read_end(&path, MAX_LIST)?;
+    let body = |line: &[u8]| Some(PathBuf::from(serde_json::from_slice::<Value>(line).ok()?.get("body")?.as_str()?));
+    Ok(data.split(|byte| *byte == b'\n').filter_map(body).collect())
+}
