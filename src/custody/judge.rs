@@ -226,12 +226,13 @@ fn nobodys(dir: &Path, real: &Path, commons: &[String]) -> Option<Why> {
     if parts.iter().any(|part| *part == ".git") {
         return Some(Why::Plumbing);
     }
-    commons.iter().find(|glob| common(glob, rest)).map(|glob| Why::Commons(glob.clone()))
+    commons.iter().find(|glob| names(glob, rest)).map(|glob| Why::Commons(glob.clone()))
 }
 
-/// A glob without a slash names files at any depth, one with a slash is anchored at the owned
-/// directory; what it names is common with all that lies below.
-fn common(glob: &str, rest: &Path) -> bool {
+/// Whether a glob of an identity file names a path below its directory: one without a slash names files at
+/// any depth, one with a slash is anchored; what it names goes with all that lies below.
+#[must_use]
+pub fn names(glob: &str, rest: &Path) -> bool {
     let glob = glob.trim_start_matches("./").trim_matches('/');
     if glob.is_empty() || rest.as_os_str().is_empty() {
         return false;
@@ -374,7 +375,7 @@ mod tests {
             ("/", "x", false),
             ("target", "targets", false),
         ] {
-            assert_eq!(common(glob, Path::new(path)), wanted, "{glob} {path}");
+            assert_eq!(names(glob, Path::new(path)), wanted, "{glob} {path}");
         }
         assert!(check_glob("[").is_err() && check_glob("**/*.rs").is_ok());
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -21,9 +22,16 @@ use crate::custody::act::ActKind;
 use crate::custody::asker::Asker;
 use crate::sys::disk;
 use crate::sys::env::Env;
-use crate::sys::{shown, time};
+use crate::sys::shown;
+use crate::sys::time::{self, Moment};
 use crate::tree::card;
 use crate::tree::dotdirs::Dotdirs;
+
+/// How long all scripts of one event may take together: harnesses wait ten seconds for a relay, custody
+/// takes two of them at most, and some harness blocks a call whose relay did not answer.
+pub const BUDGET: Duration = Duration::from_millis(7_500);
+/// Less than this is not worth a start.
+const LEAST: Duration = Duration::from_millis(50);
 
 /// Everything that is known when the hooks of an event are asked.
 #[derive(Debug)]
@@ -46,6 +54,8 @@ pub struct Turn {
     pub dotdirs: Dotdirs,
     /// What is remembered of the session.
     pub memory: Memory,
+    /// What is left of the time for all scripts.
+    pub left: Duration,
 }
 
 /// What was said about hooks by name, the nearest first.
@@ -172,7 +182,13 @@ impl Turn {
         for hook in row {
             let path = shown::path(&hook.found.path).to_string();
             let input = self.payload(seam, &answer.data);
-            match run::run(&hook, seam, &input, &cwd, &env, hook.declared.timeout) {
+            let began = Moment::now().up;
+            let said = match limit(hook.declared.timeout, self.left) {
+                Some(limit) => run::run(&hook, seam, &input, &cwd, &env, limit),
+                None => Err("the time for all hooks of one event was over".to_owned()),
+            };
+            self.left = self.left.saturating_sub(Moment::now().up.saturating_sub(began));
+            match said {
                 Ok(said) => {
                     if self.take(&hook, seam, said, answer, pieces) {
                         return;
@@ -314,6 +330,11 @@ impl Turn {
     }
 }
 
+/// How long a hook may take; `None` where nothing is left for it.
+fn limit(own: Duration, left: Duration) -> Option<Duration> {
+    (left >= LEAST).then(|| own.min(left))
+}
+
 /// Runs the hooks of `on-block-report`: the clock calls it with the report and the rendered text, before
 /// anything is cleaned up. What is to be said about it, for people; nothing is held up.
 #[must_use]
@@ -341,10 +362,35 @@ pub fn block_report(env: &Env, root: &Path, report: Map<String, Value>, text: &s
     };
     let memory = Memory { launch: Some(root.to_owned()), ..Memory::default() };
     let asker = crate::custody::asker::from_launch(root).0;
-    let mut turn =
-        Turn { harness: "loci", point: None, event, asker, acts: Vec::new(), state, home: env.home(), dotdirs: settings.dotdirs, memory };
+    let mut turn = Turn {
+        harness: "loci",
+        point: None,
+        event,
+        asker,
+        acts: Vec::new(),
+        state,
+        home: env.home(),
+        dotdirs: settings.dotdirs,
+        memory,
+        // No harness waits.
+        left: Duration::MAX,
+    };
     let (mut answer, mut pieces) = (Answer::default(), Vec::new());
     turn.scripts(Seam::OnBlockReport, &mut answer, &mut pieces);
     answer.notes.extend(pieces.into_iter().map(|piece| piece.text));
     answer.notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_hook_takes_longer_than_the_harness_waits() {
+        let seconds = Duration::from_secs;
+        assert_eq!(limit(seconds(5), BUDGET), Some(seconds(5)));
+        assert_eq!(limit(seconds(600), BUDGET), Some(BUDGET));
+        assert_eq!(limit(seconds(600), Duration::from_millis(10)), None);
+        assert!(BUDGET + seconds(u64::from(super::super::gate::PATIENCE)) < seconds(10));
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::after;
 use super::answer::{Answer, Reply};
-use super::dispatch::Turn;
+use super::dispatch::{BUDGET, Turn};
 use super::event::{Event, Seam, Take};
 use super::gate::{self, MAX_PAYLOAD, PATIENCE};
 use super::harness::Adapter;
@@ -108,6 +108,7 @@ fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, Stri
         home: env.home(),
         dotdirs: settings.dotdirs.clone(),
         memory,
+        left: BUDGET,
     };
     let switches = turn.switches();
     let mut trouble = None;

@@ -15,7 +15,7 @@ use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::digest;
-use crate::tree::dotdirs::{self, Dotdirs, IDENTITY, RUNTIME};
+use crate::tree::dotdirs::{Dotdirs, IDENTITY, RUNTIME};
 use crate::tree::places::{self, Prune};
 use crate::tree::resolve::{Found, RootKind};
 
@@ -283,12 +283,8 @@ fn gather(root: &Path, folder: &Path, depth: usize, files: &mut BTreeMap<PathBuf
         let path = folder.join(&entry.name);
         match entry.kind {
             Kind::Dir => gather(root, &path, depth + 1, files)?,
-            Kind::Link if disk::is_dir(&path) => {
-                // A circle ends at the depth.
-                if dotdirs::follow(&path).is_ok() {
-                    gather(root, &path, depth + 1, files)?;
-                }
-            }
+            // A circle ends at the depth.
+            Kind::Link if disk::is_dir(&path) => gather(root, &path, depth + 1, files)?,
             Kind::File | Kind::Link if disk::is_file(&path) => match disk::read_bounded(&path, MAX_FILE)? {
                 Some(bytes) => insert(root, &path, &bytes, files)?,
                 None => return Err(TrustError::TooLarge(path)),

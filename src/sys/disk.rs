@@ -680,6 +680,27 @@ pub fn make_link(path: &Path, target: &Path) -> Outcome {
     tell("make the link", path, step("symlink", path, || std::os::unix::fs::symlink(target, path)))
 }
 
+/// Whether a named pipe stands at `path`; a link is not followed.
+///
+/// # Errors
+/// Where that can't be looked at.
+pub fn is_pipe(path: &Path) -> Outcome<bool> {
+    use std::os::unix::fs::FileTypeExt as _;
+    tell("look at", path, fs::symlink_metadata(path).map(|meta| meta.file_type().is_fifo()))
+}
+
+/// Makes a named pipe with these permission bits.
+///
+/// # Errors
+/// Where something is there already, or the file system has none.
+pub fn make_pipe(path: &Path, mode: u32) -> Outcome {
+    let made = step("mkfifo", path, || {
+        nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRUSR)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    });
+    tell("make the pipe", path, made)
+}
+
 /// Sets the permission bits.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ pub mod help;
 pub mod hook;
 pub mod hooks;
 pub mod inbox;
+pub mod inherit;
 pub mod init;
 pub mod loadout;
 pub mod new;
@@ -22,6 +23,7 @@ pub mod own;
 pub mod permit;
 pub mod requests;
 pub mod resolve;
+pub mod run;
 pub mod sets;
 pub mod show;
 pub mod templates;
@@ -56,6 +58,10 @@ pub enum Verb {
     New(new::Args),
     /// List what agents can be made from, or show one template
     Templates(templates::Args),
+    /// Hand an agent's directory to a program: one turn with a message, else a session at the terminal
+    Run(run::Args),
+    /// Make a child of an agent: its whole directory, without its memory
+    Inherit(inherit::Args),
     /// Switch one skill, rule, sub-agent or hook on or off
     Toggle(toggle::Args),
     /// Put on saved sets, for good or while a command runs
@@ -128,6 +134,8 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Doctor(args) => doctor::run(context, args),
         Verb::New(args) => new::run(context, args),
         Verb::Templates(args) => templates::run(context, args),
+        Verb::Run(args) => run::run(context, args),
+        Verb::Inherit(args) => inherit::run(context, args),
         Verb::Toggle(args) => toggle::run(context, args),
         Verb::Equip(args) => equip::run(context, args),
         Verb::Unequip(args) => unequip::run(context, args),

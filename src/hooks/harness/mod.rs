@@ -24,6 +24,9 @@ pub use peek::tool_name;
 use super::answer::{Answer, Reply};
 use super::event::{Event, Point, Seam, Take};
 
+/// How a harness is read: its events, the seam that is asked about, and the payload.
+pub type Read = fn(&'static [Point], Seam, &[u8]) -> Result<Event, Unreadable>;
+
 /// One harness as the gate sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Adapter {
@@ -34,7 +37,7 @@ pub struct Adapter {
     /// The events that it has, as seams; what is not here it does not have.
     pub points: &'static [Point],
     /// Reads what it says at a seam. A payload that names no event is taken for the first one of it.
-    pub read: fn(&'static [Point], Seam, &[u8]) -> Result<Event, Unreadable>,
+    pub read: Read,
     /// Says an answer in its language, at the event of that name. What the point does not take was
     /// left out before.
     pub answer: fn(&Point, &Answer) -> Reply,
