@@ -14,6 +14,7 @@ pub mod foreground;
 pub mod gated;
 pub mod git;
 pub mod hosted;
+pub mod jail;
 pub mod journal;
 pub mod lineage;
 pub mod lock;

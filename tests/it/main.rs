@@ -7,6 +7,7 @@ mod cases;
 mod clock;
 mod connect;
 mod custody;
+mod exec;
 mod gate;
 mod hooks;
 mod hostile;
