@@ -11,6 +11,7 @@
 //! | [`loadout`] | what is worn: switching by renaming, sets, archives and their hash |
 //! | [`custody`] | whose it is: owners, acts, the judge, delegations, inboxes |
 //! | [`hooks`] | when we are asked: the harness adapters, the gate, the connectors |
+//! | [`body`] | the agent as a directory: identity, templates, sockets, inheritance |
 //! | [`body`] | the agent as a directory: identity, templates |
 //! | [`clock`] | what is due: schedules, jobs, what they must leave behind |
 //! | [`cli`] | arguments, output, failure; one file per verb |

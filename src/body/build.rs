@@ -109,11 +109,19 @@ impl Parents {
 /// # Errors
 /// As [`BuildError`] says; then `dir` is as it was.
 pub fn fresh(nodes: &[Node], dir: &Path) -> Result<(), BuildError> {
+    aside(dir, |aside| fill(nodes, aside))
+}
+
+/// Has something built in a directory beside `dir`, and renames it to that. `build` makes the directory.
+///
+/// # Errors
+/// Those of `build`, and as [`BuildError`] says; then `dir` is as it was.
+pub fn aside<E: From<BuildError>>(dir: &Path, build: impl FnOnce(&Path) -> Result<(), E>) -> Result<(), E> {
     let taken = || BuildError::Taken { path: dir.to_owned() };
-    let (Some(parent), Some(_)) = (dir.parent(), dir.file_name()) else { return Err(taken()) };
-    let parents = Parents::make(parent)?;
+    let (Some(parent), Some(_)) = (dir.parent(), dir.file_name()) else { return Err(taken().into()) };
+    let parents = Parents::make(parent).map_err(BuildError::from)?;
     let aside = parent.join(aside_name(&Identity::of_self()));
-    let result = fill(nodes, &aside).and_then(|()| place(&aside, dir, parent));
+    let result = build(&aside).and_then(|()| Ok(place(&aside, dir, parent)?));
     if result.is_err() {
         // The first error is the one to tell; what stays is recognised by the next run.
         let _ = disk::remove_tree(&aside);

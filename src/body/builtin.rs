@@ -22,7 +22,10 @@ macro_rules! builtin {
 /// All of them, by name.
 pub const ALL: &[Builtin] = &[
     builtin!("agent": "AGENTS.md", "README.md", "_loci/agent.md", "template.md"),
+    builtin!("builder": "AGENTS.md", "README.md", "_loci/agent.md", "_loci/owner.md", "_loci/skills/report/SKILL.md", "reports/.gitkeep", "template.md"),
     builtin!("custodian": "AGENTS.md", "README.md", "_loci/agent.md", "_loci/owner.md", "_loci/skills/inbox/SKILL.md", "template.md"),
+    builtin!("reviewer": "AGENTS.md", "README.md", "_loci/agent.md", "_loci/rules/reports-only.md", "_loci/skills/review/SKILL.md", "reports/.gitkeep", "template.md"),
+    builtin!("watcher": "AGENTS.md", "README.md", "_loci-clock/heartbeat.md", "_loci-clock/jobs/look.md", "_loci/agent.md", "_loci/skills/look/SKILL.md", "reports/.gitkeep", "scripts/look.sh", "scripts/target", "template.md"),
 ];
 
 #[cfg(test)]

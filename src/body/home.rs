@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::runtimes;
+use super::sockets;
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::process;
@@ -68,5 +68,7 @@ fn missing_dirs(dir: &Path, plan: &mut Plan) -> Result<(), PathError> {
 #[must_use]
 pub fn harnesses(path: Option<&OsStr>) -> Vec<(&'static str, PathBuf)> {
     let Some(path) = path else { return Vec::new() };
-    runtimes::PROGRAMS.iter().filter_map(|name| Some((*name, process::find_program(name, path)?))).collect()
+    // `command` stands for any program, and is the name of one that is everywhere.
+    let names = sockets::built_in().filter(|name| *name != sockets::COMMAND);
+    names.filter_map(|name| Some((name, process::find_program(name, path)?))).collect()
 }

@@ -1,17 +1,22 @@
-//! The agent as a directory: templates, and how one becomes a body.
+//! The agent as a directory: templates, how one becomes a body, how a body becomes a process, and what a
+//! child inherits.
 //!
 //! [`template`] finds a template, [`render`] makes nodes of it (pure), [`layout`] completes them to a
-//! linked loadout (pure), [`build`] puts them on the disk.
+//! linked loadout (pure), [`build`] puts them on the disk. [`sockets`] says how a program is called and what
+//! it reads, [`embody`] who is a body now. [`memory`] tells what stays when [`inherit`] makes a child.
 
 pub mod build;
 pub mod builtin;
+pub mod embody;
 pub mod home;
 pub mod identity;
+pub mod inherit;
 pub mod language;
 pub mod layout;
+pub mod memory;
 pub mod portrait;
 pub mod render;
-pub mod runtimes;
+pub mod sockets;
 pub mod template;
 
 use std::path::PathBuf;

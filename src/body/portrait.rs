@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::runtimes::{self, Runtime};
+use super::sockets::Socket;
 use crate::custody::inbox::{self, State};
 use crate::custody::maildir::Mailbox;
 use crate::sys::{disk, shown};
@@ -41,13 +41,26 @@ pub struct Reading {
 #[derive(Debug, Clone)]
 pub struct Reads {
     /// The runtime.
-    pub runtime: &'static Runtime,
+    pub runtime: String,
     /// The instruction files that it reads.
     pub instructions: Vec<PathBuf>,
     /// Whether `AGENTS.md` is among them or imported by one of them.
     pub agents_md: bool,
     /// Section by section: rules, skills, agents.
     pub sections: BTreeMap<&'static str, Reading>,
+}
+
+/// Something that could run here by itself: a file that is present. Whether it is armed stands elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Automation {
+    /// `job`, `loop` or `heartbeat`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Whether its file is on.
+    pub on: bool,
+    /// The file as it is called now.
+    pub path: PathBuf,
 }
 
 /// Messages by where they stand.
@@ -78,6 +91,8 @@ pub struct Portrait {
     pub reads: Vec<Reads>,
     /// What waits.
     pub waiting: Waiting,
+    /// What could run here by itself.
+    pub automations: Vec<Automation>,
     /// Places below, sorted.
     pub below: Vec<Place>,
     /// What is to be said besides.
@@ -86,7 +101,7 @@ pub struct Portrait {
 
 /// Looks at the body in `dir`, a real directory, whose identity file was read.
 #[must_use]
-pub fn of(dir: &Path, card: AgentFile, dotdirs: &Dotdirs) -> Portrait {
+pub fn of(dir: &Path, card: AgentFile, dotdirs: &Dotdirs, sockets: &[Socket]) -> Portrait {
     let mut notes = Vec::new();
     let equipped = SECTIONS.into_iter().map(|section| (section, equipped(dir, section, dotdirs))).collect();
     let waiting = waiting(dir, &mut notes);
@@ -94,8 +109,19 @@ pub fn of(dir: &Path, card: AgentFile, dotdirs: &Dotdirs) -> Portrait {
     notes.extend(walked.diagnostics.iter().map(|one| format!("{}: {}", shown::path(&one.path), one.text)));
     let mut below = places::describe(dir, walked.spots);
     below.retain(|place| place.path != dir);
-    let reads = runtimes::ALL.iter().map(|runtime| reads(dir, runtime)).collect();
-    Portrait { owner: places::owner_of(dir), dir: dir.to_owned(), card, equipped, reads, waiting, below, notes }
+    let reading = |socket: &&Socket| !socket.instructions.is_empty() || SECTIONS.iter().any(|section| !socket.folders(section).is_empty());
+    let reads = sockets.iter().filter(reading).map(|socket| reads(dir, socket)).collect();
+    Portrait {
+        owner: places::owner_of(dir),
+        dir: dir.to_owned(),
+        card,
+        equipped,
+        reads,
+        waiting,
+        automations: automations(dir),
+        below,
+        notes,
+    }
 }
 
 fn equipped(dir: &Path, section: &str, dotdirs: &Dotdirs) -> Vec<Equipped> {
@@ -108,6 +134,28 @@ fn equipped(dir: &Path, section: &str, dotdirs: &Dotdirs) -> Vec<Equipped> {
         here.map(|(provenance, name, on, path)| Equipped { name, dotdir: provenance.dotdir, on, path }).collect();
     items.sort_by(|a, b| disk::by_bytes(a.name.as_os_str(), b.name.as_os_str()).then_with(|| b.on.cmp(&a.on)));
     items
+}
+
+/// How many files of one kind are listed.
+const MAX_AUTOMATIONS: usize = 4_096;
+
+fn automations(dir: &Path) -> Vec<Automation> {
+    let clock = dir.join(".loci-clock");
+    let mut found = Vec::new();
+    let mut add = |kind: &'static str, path: PathBuf| {
+        let Some(file) = path.file_name().and_then(|name| name.to_str()) else { return };
+        let (file, on) = file.strip_suffix(".inactive").map_or((file, true), |file| (file, false));
+        if let Some(name) = file.strip_suffix(".md").filter(|name| !name.is_empty() && disk::is_file(&path)) {
+            found.push(Automation { kind, name: name.to_owned(), on, path: path.clone() });
+        }
+    };
+    for (kind, folder) in [("job", "jobs"), ("loop", "loops")] {
+        let folder = clock.join(folder);
+        let entries = disk::list_at_most(&folder, MAX_AUTOMATIONS).ok().flatten().unwrap_or_default();
+        entries.into_iter().for_each(|entry| add(kind, folder.join(entry.name)));
+    }
+    ["heartbeat.md", "heartbeat.md.inactive"].iter().for_each(|name| add("heartbeat", clock.join(name)));
+    found
 }
 
 fn waiting(dir: &Path, notes: &mut Vec<String>) -> Waiting {
@@ -136,14 +184,14 @@ fn waiting(dir: &Path, notes: &mut Vec<String>) -> Waiting {
 /// The most of an instruction file that is looked through for an import.
 const MAX_INSTRUCTIONS: u64 = 1 << 20;
 
-fn reads(dir: &Path, runtime: &'static Runtime) -> Reads {
+fn reads(dir: &Path, runtime: &Socket) -> Reads {
     let there = runtime.instructions.iter().map(|name| dir.join(name)).filter(|path| disk::is_file(path));
     let instructions: Vec<PathBuf> = there.take(if runtime.first_only { 1 } else { usize::MAX }).collect();
     let agents = dir.join("AGENTS.md");
     let reaches = |path: &PathBuf| *path == agents || (runtime.imports && imports(path));
     let agents_md = disk::is_file(&agents) && instructions.iter().any(reaches);
     let sections = ["rules", "skills", "agents"].into_iter().map(|section| (section, reading(dir, section, runtime))).collect();
-    Reads { runtime, instructions, agents_md, sections }
+    Reads { runtime: runtime.name.clone(), instructions, agents_md, sections }
 }
 
 fn imports(path: &Path) -> bool {
@@ -151,7 +199,7 @@ fn imports(path: &Path) -> bool {
     text.split(|byte| *byte == b'\n').any(|line| matches!(line.trim_ascii(), b"@AGENTS.md" | b"@./AGENTS.md"))
 }
 
-fn reading(dir: &Path, section: &str, runtime: &Runtime) -> Reading {
+fn reading(dir: &Path, section: &str, runtime: &Socket) -> Reading {
     let own = disk::canonical(&dir.join(".loci").join(section)).ok();
     let mut reading = Reading::default();
     for folder in runtime.folders(section) {

@@ -52,6 +52,21 @@ impl Context {
         Ok(Self { flags, env, cwd, home, state, colored, argv: env::arguments(), sink: None })
     }
 
+    /// The same, for a verb that another one calls: what it says is caught, and it asks nobody.
+    #[must_use]
+    pub fn quiet(&self) -> Self {
+        Self {
+            flags: self.flags.clone(),
+            env: self.env.clone(),
+            cwd: self.cwd.clone(),
+            home: self.home.clone(),
+            state: self.state.clone(),
+            colored: false,
+            argv: self.argv.clone(),
+            sink: Some(RefCell::default()),
+        }
+    }
+
     /// A path from the command line, made absolute; links and `..` stay as they are.
     #[must_use]
     pub fn absolute(&self, path: &Path) -> PathBuf {

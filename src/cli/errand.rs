@@ -37,6 +37,8 @@ fn parsed(argv: &[String]) -> Result<args::Args, String> {
         | Verb::Trust(_)
         | Verb::Hooks(_)
         | Verb::New(_)
+        | Verb::Run(_)
+        | Verb::Inherit(_)
         | Verb::Toggle(_)
         | Verb::Equip(_)
         | Verb::Unequip(_)

@@ -226,12 +226,13 @@ fn nobodys(dir: &Path, real: &Path, commons: &[String]) -> Option<Why> {
     if parts.iter().any(|part| *part == ".git") {
         return Some(Why::Plumbing);
     }
-    commons.iter().find(|glob| common(glob, rest)).map(|glob| Why::Commons(glob.clone()))
+    commons.iter().find(|glob| names(glob, rest)).map(|glob| Why::Commons(glob.clone()))
 }
 
-/// A glob without a slash names files at any depth, one with a slash is anchored at the owned
-/// directory; what it names is common with all that lies below.
-fn common(glob: &str, rest: &Path) -> bool {
+/// Whether a glob of an identity file names a path below its directory: one without a slash names files at
+/// any depth, one with a slash is anchored; what it names goes with all that lies below.
+#[must_use]
+pub fn names(glob: &str, rest: &Path) -> bool {
     let glob = glob.trim_start_matches("./").trim_matches('/');
     if glob.is_empty() || rest.as_os_str().is_empty() {
         return false;
@@ -241,6 +242,22 @@ fn common(glob: &str, rest: &Path) -> bool {
         let glob = GlobBuilder::new(glob).literal_separator(true).build();
         glob.is_ok_and(|glob| glob.compile_matcher().is_match(rest))
     })
+}
+
+/// The globs of a `commons:` list as one matcher for paths relative to the owned directory.
+#[must_use]
+pub fn commons_set(globs: &[String]) -> globset::GlobSet {
+    let mut set = globset::GlobSetBuilder::new();
+    for glob in globs {
+        let glob = glob.trim_start_matches("./").trim_matches('/');
+        let anchored = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+        if let Ok(glob) = GlobBuilder::new(&anchored).literal_separator(true).build()
+            && !anchored.trim_start_matches("**/").is_empty()
+        {
+            set.add(glob);
+        }
+    }
+    set.build().unwrap_or_default()
 }
 
 /// Whether a directory below goes along that is not the asker's, or a body at all: taking a body
@@ -358,7 +375,7 @@ mod tests {
             ("/", "x", false),
             ("target", "targets", false),
         ] {
-            assert_eq!(common(glob, Path::new(path)), wanted, "{glob} {path}");
+            assert_eq!(names(glob, Path::new(path)), wanted, "{glob} {path}");
         }
         assert!(check_glob("[").is_err() && check_glob("**/*.rs").is_ok());
     }

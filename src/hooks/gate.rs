@@ -9,6 +9,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -27,6 +28,7 @@ use crate::custody::trail::{self, Grounds, Step};
 use crate::custody::{self, ActRuling, Ruling, Surroundings, Why, message};
 use crate::sys::env::{self, Env};
 use crate::sys::process::LastWords;
+use crate::sys::term::Taken;
 use crate::sys::{fault, process, shown, term, time};
 use crate::tree::real::{self, Trouble};
 use crate::tree::settings;
@@ -37,18 +39,22 @@ pub const MAX_PAYLOAD: u64 = 16 << 20;
 /// The most acts of a call that hooks are told.
 const MAX_TOLD: usize = 256;
 
-/// How many seconds the gate takes at most: shorter than the timeout of any harness.
+/// How many seconds the gate takes at most from when it has the payload: shorter than the timeout of any harness.
 pub const PATIENCE: u32 = 2;
+
+/// How many seconds it waits for the payload. A machine under load hands it over late, and that the call
+/// can't be read then is no reason to let it go on.
+const ARRIVAL: u32 = 4;
 
 /// Answers one call: the payload comes on standard input.
 ///
-/// Where the work takes longer than [`PATIENCE`], the process ends with the answer to that, wherever
-/// it is.
+/// Where the work takes longer than [`PATIENCE`] from when the payload is there, the process ends with the
+/// answer to that, wherever it is.
 #[must_use]
 pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
     let (kind, turn) = (OnceCell::new(), OnceCell::new());
     process::set_last_words(last_words(adapter, None));
-    process::end_after(PATIENCE);
+    process::end_after(ARRIVAL + PATIENCE);
     // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
     let work = AssertUnwindSafe(|| judged(adapter, env, &kind, &turn));
     let answer = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
@@ -152,15 +158,19 @@ fn not_checked(why: &str) -> Answer {
 }
 
 fn judged(adapter: &'static Adapter, env: &Env, kind: &OnceCell<Kind>, turn: &OnceCell<Turn>) -> Answer {
-    let (payload, more) = match term::stdin(MAX_PAYLOAD) {
-        Ok(read) => read,
+    let Taken { bytes: payload, more, late } = match term::stdin_within(MAX_PAYLOAD, Duration::from_secs(ARRIVAL.into())) {
+        Ok(taken) => taken,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
     };
+    process::end_after(PATIENCE);
     let peeked = || tool_name(&payload).as_deref().map(Kind::of);
-    if more {
-        // Nothing that only reads is asked for with so much: a tool that can't be told writes.
+    if more || late {
+        // Nothing that only reads is asked for with so much, and a call that can't be read yet may write: a tool that
+        // can't be told does.
         let kind = peeked().unwrap_or_else(|| Kind { tool: "unknown".to_owned(), writes: true });
-        return unchecked(Some(&kind), "the payload is larger than 16 MiB");
+        let why =
+            if late { format!("the payload did not come within {ARRIVAL} s") } else { "the payload is larger than 16 MiB".to_owned() };
+        return unchecked(Some(&kind), &why);
     }
     let event = match adapter.event(Seam::BeforeTool, &payload) {
         Ok(event) => event,
@@ -232,7 +242,8 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>, acted:
         acted.borrow_mut().extend(acts.iter().map(|act| (act.kind, act.path.clone())));
     }
     if acts.iter().any(|act| act.path.is_relative()) {
-        return not_checked("the payload names no working directory, and the call a path that is relative to it");
+        let kind = Kind { tool: event.tool.clone(), writes: class.writes() };
+        return unchecked(Some(&kind), "the payload names no working directory, and the call a path that is relative to it");
     }
     if acts.len() > tools::MAX_ACTS && class.writes() {
         let kind = Kind { tool: event.tool.clone(), writes: true };

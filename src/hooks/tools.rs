@@ -333,7 +333,15 @@ impl Call<'_> {
         let says = |word: &str| parts.iter().any(|part| part == word);
         // These say it only of files: one may set a status, and add a comment.
         let of_files = FILE_VERBS.iter().any(|word| says(word)) && FILE_NOUNS.iter().any(|word| says(word));
-        if (!words.iter().any(|word| says(word.as_ref())) && !of_files) || is_remote(name, self.input) {
+        // What a tool server calls a shell, and what it starts by a command.
+        let runs = RUN_WORDS.iter().any(|word| says(word)) && text_of(self.input, &["command", "cmd"]).is_some();
+        if runs {
+            return self.shell(false);
+        }
+        if says("apply") && text_of(self.input, &["patch", "diff"]).is_some() {
+            return self.patches(&plain_name(name));
+        }
+        if !words.iter().any(|word| says(word.as_ref())) && !of_files {
             return nothing();
         }
         let about_files = FILE_NOUNS.iter().any(|word| says(word));
@@ -372,7 +380,9 @@ impl Call<'_> {
 }
 
 /// Words that say that a tool writes where another one says that it is about files.
-const FILE_VERBS: &[&str] = &["put", "set", "add", "touch", "update", "link", "symlink"];
+const FILE_VERBS: &[&str] = &["put", "set", "add", "touch", "update", "link", "symlink", "new", "generate", "make"];
+/// Words that say that a tool starts what it is given as a command.
+const RUN_WORDS: &[&str] = &["shell", "bash", "terminal", "command", "process", "exec", "execute", "run"];
 /// Keys that name a link itself.
 const LINK_KEYS: &[&str] =
     &["path", "link", "linkpath", "linkname", "symlink", "symlinkpath", "filepath", "newpath", "dest", "destination"];
@@ -385,7 +395,9 @@ fn is_remote(name: &str, input: &Value) -> bool {
     let Some((server, _)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) else { return false };
     let server = server.to_ascii_lowercase();
     let there = ["repo", "repository", "project_id", "projectId", "repo_slug"];
-    SERVERS.iter().any(|word| server.contains(word)) && text_of(input, &there).is_some()
+    // An absolute path is one of this machine, whatever the server is called.
+    let here = text_of(input, &["path", "file_path", "filePath", "file"]).is_some_and(|path| path.starts_with(['/', '~']));
+    SERVERS.iter().any(|word| server.contains(word)) && text_of(input, &there).is_some() && !here
 }
 
 /// What a file tool does to the path behind a key, by what its name says.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::surface::Surface;
 use super::{LoadoutError, digest};
-use crate::sys::disk::{self, Kind};
+use crate::sys::disk::{self, Kind, PathError};
 use crate::tree::transport::{self, Why};
 
 /// How much of a file is looked at, in bytes.
@@ -29,23 +29,31 @@ pub struct Finding {
 pub fn failing(base: &Path, surface: &Surface) -> Result<Vec<Finding>, LoadoutError> {
     let mut found = Vec::new();
     for seen in digest::walk(base, surface)? {
-        let full = base.join(&seen.path);
-        let why = match seen.kind {
-            Kind::File => match transport::by_name(&seen.path) {
-                Some(why) => Some(why),
-                None => {
-                    let (start, _) = disk::read_start(&full, LOOKED_AT)?;
-                    (transport::secret_line(&start).is_some() || sets_a_secret(&start)).then_some(Why::Token)
-                }
-            },
-            Kind::Link => disk::read_link(&full)?.is_absolute().then_some(Why::Link),
-            Kind::Dir | Kind::Other => None,
-        };
+        let why = of(base, &seen.path, seen.kind)?;
         found.extend(why.map(|why| Finding { path: seen.path, why }));
     }
     found.sort_by(|a, b| disk::by_bytes(a.path.as_os_str(), b.path.as_os_str()));
     found.dedup();
     Ok(found)
+}
+
+/// Why one thing fails; `rel` is its path in the directory.
+///
+/// # Errors
+/// Where it can't be read.
+pub fn of(base: &Path, rel: &Path, kind: Kind) -> Result<Option<Why>, PathError> {
+    let full = base.join(rel);
+    Ok(match kind {
+        Kind::File => match transport::by_name(rel) {
+            Some(why) => Some(why),
+            None => {
+                let (start, _) = disk::read_start(&full, LOOKED_AT)?;
+                (transport::secret_line(&start).is_some() || sets_a_secret(&start)).then_some(Why::Token)
+            }
+        },
+        Kind::Link => disk::read_link(&full)?.is_absolute().then_some(Why::Link),
+        Kind::Dir | Kind::Other => None,
+    })
 }
 
 /// Words in a key whose value is a secret.

@@ -138,6 +138,12 @@ pub fn look_through(path: &Path) -> Outcome<Option<Meta>> {
     tell("look at", path, present(fs::metadata(path)).map(|meta| meta.map(Meta::from)))
 }
 
+/// How many names a regular file has; 1 where that can't be told.
+#[must_use]
+pub fn names_of(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(1, |meta| meta.nlink())
+}
+
 /// Whether a directory is there, links followed. What can't be looked at counts as not there.
 #[must_use]
 pub fn is_dir(path: &Path) -> bool {
@@ -672,6 +678,27 @@ pub fn remove_tree(path: &Path) -> Outcome {
 /// Where something is there already.
 pub fn make_link(path: &Path, target: &Path) -> Outcome {
     tell("make the link", path, step("symlink", path, || std::os::unix::fs::symlink(target, path)))
+}
+
+/// Whether a named pipe stands at `path`; a link is not followed.
+///
+/// # Errors
+/// Where that can't be looked at.
+pub fn is_pipe(path: &Path) -> Outcome<bool> {
+    use std::os::unix::fs::FileTypeExt as _;
+    tell("look at", path, fs::symlink_metadata(path).map(|meta| meta.file_type().is_fifo()))
+}
+
+/// Makes a named pipe with these permission bits.
+///
+/// # Errors
+/// Where something is there already, or the file system has none.
+pub fn make_pipe(path: &Path, mode: u32) -> Outcome {
+    let made = step("mkfifo", path, || {
+        nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRUSR)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    });
+    tell("make the pipe", path, made)
 }
 
 /// Sets the permission bits.

@@ -14,6 +14,8 @@ pub const LOCI_AGENT: &str = "LOCI_AGENT";
 pub const LOCI_BODY: &str = "LOCI_BODY";
 /// Unique id of one embodiment.
 pub const LOCI_RUN: &str = "LOCI_RUN";
+/// Set by the clock for a job that nobody has armed, to the job's name: below it no model is called.
+pub const LOCI_UNARMED: &str = "LOCI_UNARMED";
 /// Debug builds only: fault injection (see [`super::fault`]).
 pub const LOCI_FAULT: &str = "LOCI_FAULT";
 /// Debug builds only: replaces the programs above this one (names with colons between them), so that

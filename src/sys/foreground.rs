@@ -10,14 +10,27 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 
 /// The signals that end a process or that it may use for itself: while a command runs in our place,
 /// they are meant for it.
-const FORWARDED: [Signal; 7] =
+pub(super) const FORWARDED: [Signal; 7] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM];
 
 /// Signals are held back while this value lives, so that none ends this process between a change
 /// and the way back; [`run_in_our_place`] hands them to the command.
 #[derive(Debug)]
 pub struct Deaf {
-    before: SigSet,
+    pub(super) before: SigSet,
+}
+
+impl Deaf {
+    /// Whether somebody asks this process to end, again, while that is held back.
+    #[must_use]
+    pub fn is_asked_to_end(&self) -> bool {
+        let mut pending = std::mem::MaybeUninit::<nix::libc::sigset_t>::uninit();
+        #[expect(unsafe_code, reason = "nix does not tell which signals wait")]
+        // SAFETY: the pointer is valid for the call, and the set is read only where the kernel has filled it.
+        let pending =
+            unsafe { (nix::libc::sigpending(pending.as_mut_ptr()) == 0).then(|| SigSet::from_sigset_t_unchecked(pending.assume_init())) };
+        pending.is_some_and(|set| [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].iter().any(|one| set.contains(*one)))
+    }
 }
 
 /// Holds back the signals that would end this process.
@@ -72,7 +85,7 @@ pub fn run_in_our_place(held: &Deaf, program: &OsStr, args: &[impl AsRef<OsStr>]
 }
 
 #[cfg(target_os = "linux")]
-fn wait_for_signal(set: &SigSet) -> io::Result<(Signal, bool)> {
+pub(super) fn wait_for_signal(set: &SigSet) -> io::Result<(Signal, bool)> {
     loop {
         let mut info = std::mem::MaybeUninit::<nix::libc::siginfo_t>::uninit();
         #[expect(unsafe_code, reason = "nix has no sigwaitinfo; who sent a signal is only told there")]
@@ -92,7 +105,7 @@ fn wait_for_signal(set: &SigSet) -> io::Result<(Signal, bool)> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn wait_for_signal(set: &SigSet) -> io::Result<(Signal, bool)> {
+pub(super) fn wait_for_signal(set: &SigSet) -> io::Result<(Signal, bool)> {
     let signal = set.wait()?;
     // Not told who sent it: these two come from the terminal as a rule.
     Ok((signal, matches!(signal, Signal::SIGINT | Signal::SIGQUIT)))

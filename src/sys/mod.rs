@@ -12,6 +12,8 @@ pub mod env;
 pub mod fault;
 pub mod foreground;
 pub mod git;
+pub mod hosted;
+pub mod jail;
 pub mod journal;
 pub mod lineage;
 pub mod lock;

@@ -2,12 +2,25 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
+use std::os::fd::AsFd as _;
 use std::time::Duration;
 
 /// Whether standard input and standard error are a terminal: somebody is there to be asked.
 #[must_use]
 pub fn somebody_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Whether standard input and standard output are a terminal: a session can be had at it.
+#[must_use]
+pub fn is_a_session() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// Whether standard input is a terminal.
+#[must_use]
+pub fn stdin_is_terminal() -> bool {
+    io::stdin().is_terminal()
 }
 
 /// Whether standard output is a terminal.
@@ -63,6 +76,51 @@ pub fn stdin(max: u64) -> io::Result<(Vec<u8>, bool)> {
         data.truncate(usize::try_from(max).unwrap_or(usize::MAX));
     }
     Ok((data, more))
+}
+
+/// What was read of standard input in time.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The bytes, at most as many as were allowed.
+    pub bytes: Vec<u8>,
+    /// Whether there were more.
+    pub more: bool,
+    /// Whether the end had not come when the time was up.
+    pub late: bool,
+}
+
+/// Reads standard input up to `max` bytes, and no longer than `patience`: what came until then is handed over.
+///
+/// # Errors
+/// Where the stream can't be read.
+pub fn stdin_within(max: u64, patience: Duration) -> io::Result<Taken> {
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    let stdin = io::stdin();
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    let start = std::time::Instant::now();
+    let mut taken = Taken::default();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        let left = patience.saturating_sub(start.elapsed());
+        let wait = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)], wait) {
+            Ok(0) => return Ok(Taken { late: true, ..taken }),
+            Ok(_) => {}
+            Err(nix::errno::Errno::EINTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        let read = match nix::unistd::read(stdin.as_fd(), &mut piece) {
+            Ok(0) => return Ok(taken),
+            Ok(read) => read,
+            Err(nix::errno::Errno::EINTR | nix::errno::Errno::EAGAIN) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        taken.bytes.extend_from_slice(piece.get(..read).unwrap_or_default());
+        if taken.bytes.len() > max {
+            taken.bytes.truncate(max);
+            return Ok(Taken { more: true, ..taken });
+        }
+    }
 }
 
 /// Hands over standard input line by line as it comes, without the line ends; `None` for a line longer

@@ -15,9 +15,9 @@ const MAX_DOTDIRS: usize = 32;
 /// How many globs or words a list may have.
 const MAX_ITEMS: usize = 256;
 /// Parts of a tool's name that say that it writes.
-pub const WRITE_TOOLS: [&str; 19] = [
+pub const WRITE_TOOLS: [&str; 25] = [
     "write", "edit", "create", "delete", "remove", "move", "rename", "copy", "patch", "apply", "save", "append", "replace", "insert",
-    "modify", "truncate", "mkdir", "rmdir", "unlink",
+    "modify", "truncate", "mkdir", "rmdir", "unlink", "rm", "mv", "cp", "erase", "unzip", "untar",
 ];
 /// How long finished mail and trails are kept, in days.
 pub const RETENTION_DAYS: u32 = 30;

@@ -75,7 +75,7 @@ fn a_body_has_the_linked_layout() {
 #[test]
 fn the_id_stands_in_the_identity_files_only() {
     let sandbox = Sandbox::new();
-    for template in ["agent", "custodian"] {
+    for template in ["agent", "builder", "custodian", "reviewer", "watcher"] {
         let dir = format!("{template}/x");
         sandbox.loci("", ["new", &dir, "--id", "zq7", "--template", template]).exits(0);
         let with: Vec<PathBuf> = sandbox.snapshot(dir).into_iter().filter(|(_, what)| what.contains("zq7")).map(|(path, _)| path).collect();

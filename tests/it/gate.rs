@@ -202,8 +202,6 @@ fn an_unreadable_payload_opens_and_says_so() {
         ("{}", "has no tool name"),
         (r#"{"tool_name":"Read","cwd":"/"}"#, "has no tool input"),
         (r#"{"tool_name":"Write","cwd":"/","tool_input":{}}"#, "names no path"),
-        (r#"{"tool_name":"Write","tool_input":{"file_path":"owned/x"}}"#, "no working directory"),
-        (r#"{"tool_name":"Write","cwd":"repo","tool_input":{"file_path":"owned/x"}}"#, "no working directory"),
         (r#"{"hook_event_name":"PostToolUse","tool_name":"Write","tool_input":{}}"#, "is about the event"),
     ] {
         let line = noted(gate(&sandbox, payload));
@@ -348,21 +346,57 @@ fn a_panic_and_a_stall_close_for_what_surely_writes() {
 }
 
 #[test]
-fn a_harness_that_never_ends_its_payload_gets_an_answer() {
+fn a_payload_that_does_not_come_in_time_closes_for_what_writes_or_can_not_be_told() {
+    use std::io::Write as _;
     let sandbox = world();
-    let mut child = sandbox
-        .command("repo")
-        .args(["gate", "--for", "claude"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let open = child.stdin.take();
-    let output = child.wait_with_output().unwrap();
+    let begun = [("", 2), (r#"{"tool_name":"Write","tool_in"#, 2), (r#"{"tool_name":"Read","tool_in"#, 0), (r#"{"tool_name":"Bash","#, 0)];
+    let asked = begun.map(|(text, code)| {
+        let mut command = sandbox.command("repo");
+        command.args(["gate", "--for", "claude"]).stdin(std::process::Stdio::piped());
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut open = child.stdin.take().unwrap();
+        open.write_all(text.as_bytes()).unwrap();
+        (open, child, code)
+    });
+    for (open, child, code) in asked {
+        let output = child.wait_with_output().unwrap();
+        drop(open);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("did not come within 4 s"), "{said}");
+    }
+}
+
+#[test]
+fn a_payload_that_comes_late_is_judged_all_the_same() {
+    use std::io::Write as _;
+    let sandbox = world();
+    let mut command = sandbox.command("repo");
+    command.args(["gate", "--for", "claude"]).stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut open = child.stdin.take().unwrap();
+    let call = write(&sandbox, sandbox.path("repo/owned/new.txt")).to_string();
+    let (first, rest) = call.split_at(20);
+    open.write_all(first.as_bytes()).unwrap();
+    // Longer than what the work itself may take.
+    std::thread::sleep(Duration::from_millis(2_300));
+    open.write_all(rest.as_bytes()).unwrap();
     drop(open);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("longer than 2 s"));
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(2));
+    assert_eq!(mail(&sandbox, "repo/owned").len(), 1);
+}
+
+#[test]
+fn a_relative_path_without_a_working_directory_closes_for_what_surely_writes() {
+    let sandbox = world();
+    let mut call = write(&sandbox, "owned/new.txt");
+    call["tool_input"]["file_path"] = json!("owned/new.txt");
+    call.as_object_mut().unwrap().remove("cwd");
+    assert!(refused(gate(&sandbox, call.to_string())).contains("no working directory"));
+    call["tool_name"] = json!("Read");
+    gate(&sandbox, call.to_string());
+    assert!(mail(&sandbox, "repo/owned").is_empty());
 }
 
 #[test]

@@ -25,7 +25,26 @@ fn a_fresh_custodian_is_shown_whole() {
     sandbox.loci("", ["new", "desk/sub"]).exits(0);
     let shown = show(&sandbox, "desk");
     let keys: Vec<&String> = shown.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["schema", "dir", "id", "identity", "owner", "owns", "equipped", "reads", "inbox", "below", "notes"]);
+    assert_eq!(
+        keys,
+        [
+            "schema",
+            "dir",
+            "id",
+            "identity",
+            "owner",
+            "owns",
+            "equipped",
+            "loadout",
+            "reads",
+            "automations",
+            "embodied",
+            "requests",
+            "inbox",
+            "below",
+            "notes"
+        ]
+    );
     let desk = sandbox.path("desk");
     assert_eq!(shown["dir"], desk.to_str().unwrap());
     assert_eq!(shown["id"], "desk");
@@ -42,11 +61,12 @@ fn a_fresh_custodian_is_shown_whole() {
     assert_eq!(shown["below"], json!([{ "dir": desk.join("sub"), "id": "sub", "owner": "desk" }]));
     assert_eq!(shown["notes"], json!([]));
     let names: Vec<&str> = shown["reads"].as_array().unwrap().iter().map(|row| row["runtime"].as_str().unwrap()).collect();
-    assert_eq!(names, ["claude", "codex", "copilot", "gemini", "opencode", "pi", "qwen"]);
+    assert_eq!(names, ["claude", "cline", "codex", "copilot", "gemini", "hermes", "opencode", "pi", "qwen"]);
     for name in names {
         let row = reads(&shown, name);
         assert_eq!(row["instructions"]["agents_md"], true, "{name}");
-        assert!(!row["skills"]["native"].as_array().unwrap().is_empty(), "{name}");
+        let skills = !matches!(name, "cline" | "hermes");
+        assert_eq!(!row["skills"]["native"].as_array().unwrap().is_empty(), skills, "{name}");
         let rules = matches!(name, "claude" | "copilot");
         assert_eq!(!row["rules"]["native"].as_array().unwrap().is_empty(), rules, "{name}");
         assert_eq!(!row["agents"]["native"].as_array().unwrap().is_empty(), rules, "{name}");
@@ -211,4 +231,103 @@ fn what_an_agent_owns_is_on_the_screen() {
     assert!(words.contains("owns   services/billing\n"), "{words}");
     let object = world.loci("r", ["show", "agents/billing", "--json"]).exits(0).json();
     assert_eq!(object["owns"], serde_json::json!([world.path("r/services/billing").to_str()]));
+}
+
+#[test]
+fn what_it_wears_what_is_present_and_what_it_asks_is_shown() {
+    let world = Sandbox::new();
+    world.dir("r/.git");
+    world.loci("r", ["new", "w", "--template", "watcher"]).exits(0);
+    world
+        .file("r/w/.loci-clock/loops/fix.md.inactive", "x")
+        .file("r/w/.loci-clock/jobs/notes.txt", "no job")
+        .dir("r/w/.loci-clock/jobs/d.md");
+    let object = |world: &Sandbox| show(world, "r/w");
+    let first = object(&world);
+    let names: Vec<(&str, &str, bool)> = first["automations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["kind"].as_str().unwrap(), one["name"].as_str().unwrap(), one["on"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(names, [("job", "look", true), ("loop", "fix", false), ("heartbeat", "heartbeat", true)]);
+    let id = world.loci("r/w", ["loadout", "id"]).exits(0).stdout;
+    assert_eq!((first["loadout"]["hash"].as_str(), &first["loadout"]["active"]), (Some(id.trim()), &Value::Null));
+    // An archive that it is, and then no longer is.
+    world.loci("r/w", ["loadout", "archive", "day"]).exits(0);
+    world.loci("r/w", ["loadout", "inject", "day"]).exits(0);
+    assert_eq!((&object(&world)["loadout"]["active"], &object(&world)["loadout"]["matched_by"]), (&json!("day"), &json!("hash")));
+    world.file("r/w/CLAUDE.md", "changed by hand");
+    let changed = object(&world);
+    assert_eq!((&changed["loadout"]["active"], &changed["loadout"]["matched_by"]), (&json!("day"), &json!("history")));
+    assert!(changed["loadout"]["note"].is_string());
+    // A request of its own, and none of somebody else's.
+    for (agent, count) in [("other", 0), ("w", 1)] {
+        let mut command = world.command("r/w");
+        command.args(["init"]).env("LOCI_AGENT", agent);
+        Run::of(&mut command, None).exits(1);
+        assert_eq!(object(&world)["requests"], count, "{agent}");
+    }
+    let words = world.loci("r", ["show", "w"]).exits(0).stdout;
+    for line in [
+        "asks",
+        "which no archive is; the last one put in was day",
+        "present, which is not armed\n  job        look",
+        "  loop       fix        off",
+    ] {
+        assert!(words.contains(line), "{line}: {words}");
+    }
+}
+
+#[test]
+fn init_connects_where_it_is_told_to_and_once_more_does_no_harm() {
+    let world = Sandbox::new();
+    world.exec("tools/claude", "#!/bin/sh\n").exec("tools/codex", "#!/bin/sh\n");
+    let init = |args: &[&str]| {
+        let mut command = world.command("");
+        command.arg("init").args(args).env("PATH", format!("{}:/usr/bin:/bin", world.path("tools").display()));
+        Run::of(&mut command, None)
+    };
+    let before = world.snapshot("");
+    let dry = init(&["--yes", "--dry-run"]).exits(0).stdout;
+    assert!(dry.contains("would connect claude, codex"), "{dry}");
+    assert_eq!(world.snapshot(""), before);
+    // Nobody is there to be asked, so nothing is connected.
+    init(&[]).exits(0);
+    assert!(!world.path("home/.claude").exists());
+    let object = init(&["--yes", "--json"]).exits(0).json();
+    assert_eq!(object["connected"], json!(["claude", "codex"]));
+    assert!(world.read("home/.claude/settings.json").contains("gate --for claude"));
+    let after = world.snapshot("home");
+    let again = init(&["--yes", "--json"]).exits(0).json();
+    assert_eq!((&again["connected"], &again["plan"]), (&json!([]), &json!([])));
+    assert_eq!(world.snapshot("home"), after);
+    // An agent is no person.
+    let mut command = world.command("");
+    command.args(["init", "--yes"]).env("LOCI_AGENT", "alice").env("PATH", format!("{}:/usr/bin:/bin", world.path("tools").display()));
+    world.loci("", ["disconnect", "codex"]).exits(0);
+    Run::of(&mut command, None).exits(1);
+    assert!(!world.path("home/.codex/hooks.json").exists());
+}
+
+#[test]
+fn of_many_that_set_up_one_home_all_are_content() {
+    let world = Sandbox::new();
+    for round in 0..4 {
+        let calls: Vec<_> = (0..6)
+            .map(|_| {
+                let mut call = world.command("");
+                call.arg("init").stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        for call in calls {
+            let output = call.wait_with_output().unwrap();
+            assert!(output.status.success(), "{round}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert_eq!(fs::read_link(world.path("home/.loci/bin/loci")).unwrap(), Path::new(env!("CARGO_BIN_EXE_loci")));
+        fs::remove_dir_all(world.path("home/.loci")).unwrap();
+        if round % 2 == 0 {
+            fs::remove_dir_all(world.path("state")).unwrap();
+        }
+    }
 }

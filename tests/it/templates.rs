@@ -12,13 +12,23 @@ fn the_list_has_what_is_built_in_and_what_is_ones_own() {
     let sandbox = Sandbox::new();
     let run = sandbox.loci("", ["templates"]).exits(0);
     let names: Vec<&str> = run.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(names, ["agent", "custodian"]);
+    assert_eq!(names, ["agent", "builder", "custodian", "reviewer", "watcher"]);
     sandbox.file(format!("{FOLDER}/desk/template.md"), "---\ndescription: \"A desk\\e[2J\"\n---\n");
     sandbox.file(format!("{FOLDER}/agent/AGENTS.md"), "my own agent");
     let list = sandbox.loci("", ["templates", "--json"]).exits(0).json();
     let rows: Vec<(&str, &str)> =
         list["templates"].as_array().unwrap().iter().map(|one| (one["name"].as_str().unwrap(), one["origin"].as_str().unwrap())).collect();
-    assert_eq!(rows, [("agent", "user"), ("custodian", "built in"), ("desk", "user")]);
+    assert_eq!(
+        rows,
+        [
+            ("agent", "user"),
+            ("builder", "built in"),
+            ("custodian", "built in"),
+            ("desk", "user"),
+            ("reviewer", "built in"),
+            ("watcher", "built in")
+        ]
+    );
     assert!(!sandbox.loci("", ["templates"]).exits(0).stdout.contains('\u{1b}'));
     // One's own comes before the built-in one of that name.
     sandbox.loci("", ["new", "x"]).exits(0);
@@ -145,7 +155,7 @@ fn a_value_nobody_asked_for_is_refused() {
 fn built_in_skills_are_valid() {
     let sandbox = Sandbox::new();
     let mut seen = 0;
-    for template in ["agent", "custodian"] {
+    for template in ["agent", "builder", "custodian", "reviewer", "watcher"] {
         sandbox.loci("", ["new", template, "--template", template]).exits(0);
         for entry in fs::read_dir(sandbox.path(template).join(".loci/skills")).unwrap().map(Result::unwrap) {
             if !entry.path().is_dir() {
@@ -167,7 +177,7 @@ fn built_in_skills_are_valid() {
 #[test]
 fn a_body_of_each_template_is_healthy() {
     let sandbox = Sandbox::new();
-    for name in ["agent", "custodian"] {
+    for name in ["agent", "builder", "custodian", "reviewer", "watcher"] {
         sandbox.loci("", ["new", name, "--template", name]).exits(0);
         let found = sandbox.loci("", ["doctor", name, "--json"]);
         assert_eq!(found.code, Some(0), "{name}: {}{}", found.stdout, found.stderr);
@@ -217,4 +227,43 @@ fn the_pages_are_true() {
         let run = sandbox.loci("", command).exits(0);
         assert!(guide.contains(&format!("{shown}{}```", run.stdout)), "{shown}{}", run.stdout);
     }
+}
+
+/// The watcher sees something on its first day, without a model.
+#[test]
+fn the_watchers_look_sees_what_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.file("r/old", "").loci("r", ["new", "w", "--template", "watcher"]).exits(0);
+    let look = || {
+        let output = std::process::Command::new("sh").arg(sandbox.path("r/w/scripts/look.sh")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(look().contains("../old"));
+    // Its mark is made in the same tick of the clock as the file at the earliest.
+    let mark = fs::File::options().write(true).open(sandbox.path("r/w/notes/.last-look")).unwrap();
+    mark.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000)).unwrap();
+    let old = fs::File::options().write(true).open(sandbox.path("r/old")).unwrap();
+    old.set_modified(std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
+    sandbox.file("r/new one", "");
+    let said = look();
+    assert!(said.contains("../new one") && !said.contains("../old"), "{said}");
+    // What it is to look at is data, not shell.
+    sandbox.loci("r", ["new", "v", "--template", "watcher", "--set", "target=x'; touch /nowhere/$(id) '"]).exits(0);
+    assert!(!sandbox.read("r/v/scripts/look.sh").contains("touch"));
+}
+
+/// What the clock reads of a watcher is what its author means by it.
+#[test]
+fn the_watchers_job_and_heartbeat_are_read() {
+    use loci::clock::job::{self, Action};
+    let sandbox = Sandbox::new();
+    sandbox.dir("r").loci("r", ["new", "w", "--template", "watcher"]).exits(0);
+    let clock = sandbox.path("r/w/.loci-clock");
+    let read = |rel: &str| (clock.join(rel), fs::read(clock.join(rel)).unwrap());
+    let (path, text) = read("jobs/look.md");
+    let loaded = job::parse("look", &path, &text).unwrap_or_else(|error| panic!("{error}"));
+    assert!(matches!(loaded.job.action, Action::Agent { .. }) && !loaded.job.deliverables.is_empty());
+    let (path, text) = read("heartbeat.md");
+    assert!(job::parse_beat(&path, &text).unwrap_or_else(|error| panic!("{error}")).is_some());
 }

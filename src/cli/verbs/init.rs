@@ -10,24 +10,30 @@ use crate::body::home::{self, Setup};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
-use crate::cli::{Answer, Outcome, grant};
+use crate::cli::{Answer, Outcome, grant, near};
 use crate::custody::person::Person;
 use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{Ground, Reach};
 use crate::hooks::harness::{self, Adapter};
-use crate::sys::plan::Step;
+use crate::sys::plan::{PlanError, Step};
 use crate::sys::{disk, env, process, shown};
 
 /// Set up the home level, and offer to connect the harnesses that are installed
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Makes ~/.loci, the state folder, and the link ~/.loci/bin/loci that hooks call; at a terminal it then\noffers to connect each harness that is installed, and shows what that would change. Once more does no harm.\n\nExample:\n  loci init --dry-run"
+    after_help = "Makes ~/.loci, the state folder, and the link ~/.loci/bin/loci that hooks call; at a terminal it then\noffers to connect each harness that is installed, and shows what that would change. Elsewhere it connects none, unless\nyou say so with --yes. Once more does no harm.\n\nExamples:\n  loci init --dry-run\n  loci init --yes"
 )]
 pub struct Args {
+    /// Connect every harness that is installed, without asking
+    #[arg(long)]
+    yes: bool,
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
 }
+
+/// How often it is begun anew where somebody else sets up the same home.
+const TRIES: usize = 8;
 
 /// Runs it.
 ///
@@ -38,21 +44,65 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         .and_then(|program| program.is_absolute().then_some(program).ok_or_else(|| std::io::ErrorKind::NotFound.into()))
         .map_err(|error| Failure::new("environment", "failed to find out which program this is").caused_by(&error))?;
     let setup = home::setup(&context.home, &context.state, &program)?;
-    if !args.dry_run && !setup.plan.is_empty() {
-        if let Some(answer) = grant::or_request(context, &home::link(&context.home), "loci init")? {
-            return Ok(answer);
-        }
-        setup.plan.apply()?;
+    let connects = args.yes && harnesses(context).iter().any(Harness::to_connect);
+    if !args.dry_run
+        && (!setup.plan.is_empty() || connects)
+        && let Some(answer) =
+            grant::or_request(context, &home::link(&context.home), if args.yes { "loci init --yes" } else { "loci init" })?
+    {
+        return Ok(answer);
     }
+    let setup = if args.dry_run { setup } else { set_up(context, setup, &program)? };
+    let connected = if args.yes && !args.dry_run { connect_all(context)? } else { Vec::new() };
     let harnesses = harnesses(context);
-    context.print(|| words(context, &setup, &harnesses, args.dry_run), || object(context, &setup, &harnesses, args.dry_run))?;
-    if !args.dry_run && !context.flags.json && context.asks() && grant::person(context) == Person::Yes {
+    context.print(
+        || words(context, &setup, &harnesses, &connected, &args),
+        || object(context, &setup, &harnesses, &connected, args.dry_run),
+    )?;
+    if !args.dry_run && !args.yes && !context.flags.json && context.asks() && grant::person(context) == Person::Yes {
         for adapter in harnesses.iter().filter(|one| one.to_connect()).filter_map(|one| one.adapter) {
             // Each one shows what it would change, and asks.
             connect::for_user(context, adapter)?;
         }
     }
     Ok(Answer::Yes)
+}
+
+/// Sets the home up. Of two at once, the one that comes second finds it done.
+fn set_up(context: &Context, first: Setup, program: &Path) -> Result<Setup, Failure> {
+    // Where there is no state folder yet there is no place for a lock, and nothing that could be half changed.
+    let _lock = if !first.plan.is_empty() && disk::is_dir(&context.state) {
+        Some(near::hold(context, "init", &context.home.join(".loci"))?)
+    } else {
+        None
+    };
+    let mut setup = first;
+    for _ in 1..TRIES {
+        match setup.plan.apply() {
+            Ok(()) => return Ok(setup),
+            // Somebody was quicker, and may use by now what we made: it stays, and what is missing is looked for anew.
+            Err(PlanError::Disk(error) | PlanError::Torn { failed: error, .. })
+                if error.source.kind() != std::io::ErrorKind::AlreadyExists =>
+            {
+                return Err(error.into());
+            }
+            Err(_) => setup = home::setup(&context.home, &context.state, program)?,
+        }
+    }
+    setup.plan.apply()?;
+    Ok(setup)
+}
+
+/// Connects every harness that is to be, as its own verb does; what that says is not said again.
+fn connect_all(context: &Context) -> Result<Vec<&'static str>, Failure> {
+    let quiet = context.quiet();
+    let mut connected = Vec::new();
+    for adapter in harnesses(context).iter().filter(|one| one.to_connect()).filter_map(|one| one.adapter) {
+        if connect::for_user(&quiet, adapter)? == Answer::Yes {
+            connected.push(adapter.name);
+        }
+    }
+    Ok(connected)
 }
 
 /// A harness that is installed.
@@ -96,8 +146,8 @@ fn step_words(step: &Step) -> String {
     }
 }
 
-fn words(context: &Context, setup: &Setup, harnesses: &[Harness], dry_run: bool) -> String {
-    let mut text = String::new();
+fn words(context: &Context, setup: &Setup, harnesses: &[Harness], connected: &[&str], args: &Args) -> String {
+    let (mut text, dry_run) = (String::new(), args.dry_run);
     if setup.plan.is_empty() {
         text.push_str(&format!("{} is set up\n", shown::path(&context.home.join(".loci"))));
     }
@@ -120,10 +170,19 @@ fn words(context: &Context, setup: &Setup, harnesses: &[Harness], dry_run: bool)
     };
     let row = |one: &Harness| vec![format!("  {}", one.name), shown::path(&one.program).to_string(), stands(one)];
     text.push_str(&table(&harnesses.iter().map(row).collect::<Vec<_>>()));
+    for one in harnesses.iter().filter(|one| connected.contains(&one.name)) {
+        for need in one.adapter.iter().flat_map(|adapter| adapter.wiring.needs) {
+            text.push_str(&format!("note: {}: {need}\n", one.name));
+        }
+    }
+    let waiting: Vec<&str> = harnesses.iter().filter(|one| one.to_connect()).map(|one| one.name).collect();
+    if args.dry_run && args.yes && !waiting.is_empty() {
+        text.push_str(&format!("would connect {}\n", waiting.join(", ")));
+    }
     text
 }
 
-fn object(context: &Context, setup: &Setup, harnesses: &[Harness], dry_run: bool) -> Value {
+fn object(context: &Context, setup: &Setup, harnesses: &[Harness], connected: &[&str], dry_run: bool) -> Value {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let steps: Vec<Value> = setup
         .plan
@@ -138,7 +197,7 @@ fn object(context: &Context, setup: &Setup, harnesses: &[Harness], dry_run: bool
     json!({
         "schema": 1, "dry_run": dry_run, "home": text(&context.home.join(".loci")), "state": text(&context.state),
         "link": { "path": text(&link), "target": disk::read_link(&link).ok().as_deref().map(text) },
-        "plan": steps,
+        "plan": steps, "connected": connected,
         "kept": setup.kept.iter().map(|(path, why)| json!({ "path": text(path), "why": why })).collect::<Vec<_>>(),
         "harnesses": harnesses.iter().map(|one| json!({
             "name": one.name, "program": text(&one.program), "connector": one.adapter.is_some(),

@@ -6,6 +6,7 @@ pub mod delegate;
 pub mod demo;
 pub mod doctor;
 pub mod equip;
+pub mod exec;
 pub mod explain;
 pub mod extract;
 pub mod gate;
@@ -14,6 +15,7 @@ pub mod help;
 pub mod hook;
 pub mod hooks;
 pub mod inbox;
+pub mod inherit;
 pub mod init;
 pub mod loadout;
 pub mod new;
@@ -21,6 +23,7 @@ pub mod own;
 pub mod permit;
 pub mod requests;
 pub mod resolve;
+pub mod run;
 pub mod sets;
 pub mod show;
 pub mod templates;
@@ -55,6 +58,10 @@ pub enum Verb {
     New(new::Args),
     /// List what agents can be made from, or show one template
     Templates(templates::Args),
+    /// Hand an agent's directory to a program: one turn with a message, else a session at the terminal
+    Run(run::Args),
+    /// Make a child of an agent: its whole directory, without its memory
+    Inherit(inherit::Args),
     /// Switch one skill, rule, sub-agent or hook on or off
     Toggle(toggle::Args),
     /// Put on saved sets, for good or while a command runs
@@ -75,6 +82,8 @@ pub enum Verb {
     Permit(permit::PermitArgs),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
+    /// Run a command that can't write what is somebody else's
+    Exec(exec::Args),
     /// Show what a session did, step by step, or why its last refused step was refused
     Trail(trail::Args),
     /// Read and answer what was handed over
@@ -125,6 +134,8 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Doctor(args) => doctor::run(context, args),
         Verb::New(args) => new::run(context, args),
         Verb::Templates(args) => templates::run(context, args),
+        Verb::Run(args) => run::run(context, args),
+        Verb::Inherit(args) => inherit::run(context, args),
         Verb::Toggle(args) => toggle::run(context, args),
         Verb::Equip(args) => equip::run(context, args),
         Verb::Unequip(args) => unequip::run(context, args),
@@ -135,6 +146,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Extract(args) => extract::run(context, args),
         Verb::Permit(args) => permit::permit(context, args),
         Verb::Check(args) => check::run(context, args),
+        Verb::Exec(args) => exec::run(context, args),
         Verb::Trail(args) => trail::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Delegate(args) => delegate::run(context, args),

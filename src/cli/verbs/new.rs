@@ -125,7 +125,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 /// One agent is made at a time below one top, or two would get the same id. Where no lock can be made
 /// (a state folder that is read-only) it goes without.
-fn hold(context: &Context, dir: &Path, dry_run: bool) -> Result<Option<Lock>, Failure> {
+pub(super) fn hold(context: &Context, dir: &Path, dry_run: bool) -> Result<Option<Lock>, Failure> {
     if dry_run {
         return Ok(None);
     }
@@ -137,7 +137,7 @@ fn hold(context: &Context, dir: &Path, dry_run: bool) -> Result<Option<Lock>, Fa
 }
 
 /// The directory that is meant: absolute, real as far as it exists.
-fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
+pub(super) fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {
     let dir = context.absolute(dir);
     if disk::is_dir(&dir) {
         return Ok(disk::canonical(&dir)?);
@@ -233,7 +233,7 @@ fn shown_nodes(dir: &Path, nodes: &[Node]) -> Vec<(PathBuf, Option<PathBuf>)> {
 }
 
 /// Removes what killed runs left in a directory, and says so.
-fn clear(context: &Context, dir: &Path) -> Result<(), Failure> {
+pub(super) fn clear(context: &Context, dir: &Path) -> Result<(), Failure> {
     for left in build::leftovers(dir)? {
         disk::remove_tree(&left)?;
         context.say(&format!("note: removed {}, which a killed run left behind", shown::path(&left)));
@@ -262,7 +262,7 @@ fn make(context: &Context, nodes: &[Node], dir: &Path, args: &Args, there: bool)
 }
 
 /// An id names one agent: the place that has it already is an error that names both.
-fn unique(context: &Context, id: &AgentId, dir: &Path) -> Result<(), Failure> {
+pub(super) fn unique(context: &Context, id: &AgentId, dir: &Path) -> Result<(), Failure> {
     let top = near::top(context, dir);
     let Some((place, there)) = identity::bearer(id, dir, &top)? else { return Ok(()) };
     let what = format!("failed to make {} the agent {id}: {} is that already", shown::path(dir), shown::path(&place));

@@ -6,13 +6,19 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use serde_json::{Map, Value, json};
 
-use crate::body::portrait::{self, Equipped, Portrait, Reads, SECTIONS, Waiting};
+use crate::body::embody::{self, Holder};
+use crate::body::portrait::{self, Automation, Equipped, Portrait, Reads, SECTIONS, Waiting};
+use crate::body::sockets::{self, Socket, SocketError};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
 use crate::cli::output::table;
-use crate::cli::{Answer, Outcome};
-use crate::custody::find;
+use crate::cli::{Answer, Outcome, wardrobe};
+use crate::custody::maildir::Mailbox;
+use crate::custody::{find, requests};
+use crate::loadout::history::{self, Active, MatchedBy};
+use crate::loadout::surface::Surface;
+use crate::loadout::{Level, digest};
 use crate::sys::{disk, shown};
 use crate::tree::card::{self, OwnerFile};
 use crate::tree::places::{Owner, Place};
@@ -42,10 +48,28 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         dir = body;
     }
     let Some(card) = card::agent(&dir) else { return nobody(context, &dir) };
-    let portrait = portrait::of(&dir, card?, &settings::load(&context.home)?.dotdirs);
-    let owns = owns(context, &portrait);
-    context.print(|| words(context, &portrait, &owns), || object(&portrait, &owns))?;
+    let (sockets, odd) = sockets(context)?;
+    let mut portrait = portrait::of(&dir, card?, &settings::load(&context.home)?.dotdirs, &sockets);
+    portrait.notes.extend(odd);
+    let more = More { owns: owns(context, &portrait), ..more(context, &mut portrait) };
+    context.print(|| words(context, &portrait, &more), || object(&portrait, &more))?;
     Ok(Answer::Yes)
+}
+
+/// The sockets that are there, and what is wrong with those that can't be used.
+fn sockets(context: &Context) -> Result<(Vec<Socket>, Vec<String>), Failure> {
+    let (mut found, mut odd) = (Vec::new(), Vec::new());
+    for name in sockets::names(&context.home)? {
+        match sockets::find(&name, &context.home) {
+            Ok(socket) => found.push(socket),
+            Err(SocketError::Unfit { path, line, why }) => {
+                let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+                odd.push(format!("{}{line}: {why}", shown::path(&path)));
+            }
+            Err(error) => odd.push(format!("failed to {error}")),
+        }
+    }
+    Ok((found, odd))
 }
 
 fn nobody(context: &Context, dir: &Path) -> Outcome {
@@ -55,6 +79,48 @@ fn nobody(context: &Context, dir: &Path) -> Outcome {
     }
     context.print(String::new, || json!({ "schema": 1, "dir": dir.to_string_lossy(), "id": null }))?;
     Ok(Answer::No)
+}
+
+/// What this machine knows of an agent besides its own files.
+#[derive(Default)]
+struct More {
+    /// The directories around here that it owns.
+    owns: Vec<PathBuf>,
+    /// How many of its requests wait for a person.
+    requests: usize,
+    /// Who embodies it now.
+    embodied: Vec<Holder>,
+    /// The hash of what it wears, and the archive that this is.
+    loadout: Option<(String, Option<Active>)>,
+}
+
+fn more(context: &Context, portrait: &mut Portrait) -> More {
+    let mut more = More::default();
+    let mut odd = Vec::new();
+    match embody::holders(&context.state, &portrait.dir) {
+        Ok((holders, _)) => more.embodied = holders,
+        Err(error) => odd.push(format!("failed to {error}")),
+    }
+    let human = Mailbox::of(&context.home);
+    if human.exists() {
+        match requests::read(&human, false) {
+            Ok(found) => {
+                let ours = |request: &&requests::Request| request.message.text("from") == Some(portrait.card.id.value.as_str());
+                more.requests = found.requests.iter().filter(ours).count();
+            }
+            Err(error) => odd.push(format!("failed to {error}")),
+        }
+    }
+    let dotdirs = settings::load(&context.home).map(|settings| settings.dotdirs).unwrap_or_default();
+    let level = Level { dir: portrait.dir.clone(), dotdirs, state: context.state.clone() };
+    let surface = Surface::of(&level, "claude", &[]).unwrap_or_default();
+    let worn = digest::of(&level.dir, &surface).and_then(|hash| Ok((hash, history::active(&level, &wardrobe::stores(context, &level))?)));
+    match worn {
+        Ok(worn) => more.loadout = Some(worn),
+        Err(error) => odd.push(format!("failed to {error}")),
+    }
+    portrait.notes.extend(odd);
+    more
 }
 
 /// How many directories of a list people see; the object has all.
@@ -74,7 +140,8 @@ fn owns(context: &Context, portrait: &Portrait) -> Vec<PathBuf> {
     places.into_iter().filter(is_its).collect()
 }
 
-fn words(context: &Context, portrait: &Portrait, owns: &[PathBuf]) -> String {
+fn words(context: &Context, portrait: &Portrait, more: &More) -> String {
+    let owns = &more.owns;
     let mut text = format!("{}  {}\n", portrait.card.id.value, context.shown(&portrait.dir));
     if let Some(description) = &portrait.card.description {
         let _ = writeln!(text, "{}", shown::text(description));
@@ -86,7 +153,23 @@ fn words(context: &Context, portrait: &Portrait, owns: &[PathBuf]) -> String {
     }
     rows.push(vec!["owns".to_owned(), if owned.is_empty() { "nothing".to_owned() } else { owned.join(" ") }]);
     rows.push(vec!["inbox".to_owned(), inbox_words(portrait.waiting)]);
+    if more.requests > 0 {
+        rows.push(vec!["asks".to_owned(), format!("{} requests wait for a person: loci requests", more.requests)]);
+    }
+    for Holder { run, .. } in &more.embodied {
+        let words = format!("by {} since {} (pid {})", shown::text(&run.runtime), shown::text(&run.since), run.process.pid);
+        rows.push(vec!["embodied".to_owned(), words]);
+    }
+    if let Some((hash, active)) = &more.loadout {
+        rows.push(vec!["wears".to_owned(), worn_words(hash, active.as_ref())]);
+    }
     let _ = write!(text, "\n{}", table(&rows));
+    if !portrait.automations.is_empty() {
+        text.push_str("\npresent, which is not armed\n");
+        let off = |one: &Automation| if one.on { String::new() } else { "off".to_owned() };
+        let rows = portrait.automations.iter().map(|one| vec![format!("  {}", one.kind), shown::text(&one.name).to_string(), off(one)]);
+        text.push_str(&table(&rows.collect::<Vec<_>>()));
+    }
     text.push_str("\nequipped\n");
     let rows: Vec<Vec<String>> = SECTIONS.iter().flat_map(|section| equipped_rows(section, &portrait.equipped)).collect();
     text.push_str(&table(&rows));
@@ -130,6 +213,18 @@ fn owner_words(context: &Context, owner: Option<&Owner>) -> String {
         None => "nobody".to_owned(),
         Some(Ok(file)) => format!("{} ({})", file.owner.value, place(&file.owner.path, file.owner.line)),
         Some(Err(error)) => format!("somebody: {} ({})", shown::text(&error.why), place(&error.path, error.line)),
+    }
+}
+
+/// How many characters of a hash people see.
+const HASH_SHOWN: usize = 18;
+
+fn worn_words(hash: &str, active: Option<&Active>) -> String {
+    let short: String = hash.chars().take(HASH_SHOWN).collect();
+    match active {
+        Some(active) if active.matched_by == MatchedBy::Hash => format!("{short}…, the archive {}", shown::text(&active.name)),
+        Some(active) => format!("{short}…, which no archive is; the last one put in was {}", shown::text(&active.name)),
+        None => format!("{short}…"),
     }
 }
 
@@ -178,14 +273,14 @@ fn reads_row(portrait: &Portrait, reads: &Reads) -> Vec<String> {
         }
         _ => "no".to_owned(),
     };
-    vec![format!("  {}", reads.runtime.name), instructions, cell("skills"), cell("rules"), cell("agents")]
+    vec![format!("  {}", shown::text(&reads.runtime)), instructions, cell("skills"), cell("rules"), cell("agents")]
 }
 
 fn paths(list: &[PathBuf]) -> Value {
     list.iter().map(|path| json!(path.to_string_lossy())).collect()
 }
 
-fn object(portrait: &Portrait, owns: &[PathBuf]) -> Value {
+fn object(portrait: &Portrait, more: &More) -> Value {
     let card = &portrait.card;
     let owner = match portrait.owner.as_ref().map(|owner| &owner.file) {
         None => Value::Null,
@@ -203,7 +298,7 @@ fn object(portrait: &Portrait, owns: &[PathBuf]) -> Value {
         .iter()
         .map(|reads| {
             let mut row = Map::new();
-            row.insert("runtime".to_owned(), json!(reads.runtime.name));
+            row.insert("runtime".to_owned(), json!(reads.runtime));
             row.insert("instructions".to_owned(), json!({ "files": paths(&reads.instructions), "agents_md": reads.agents_md }));
             for (section, reading) in &reads.sections {
                 row.insert((*section).to_owned(), json!({ "native": paths(&reading.native), "apart": paths(&reading.apart) }));
@@ -217,13 +312,31 @@ fn object(portrait: &Portrait, owns: &[PathBuf]) -> Value {
         .map(|below| json!({ "dir": below.path.to_string_lossy(), "id": agent_of(below), "owner": below.owner.as_deref().map(Owner::id) }))
         .collect();
     let waiting = portrait.waiting;
+    let loadout = more.loadout.as_ref().map(|(hash, active)| {
+        let by = |active: &Active| if active.matched_by == MatchedBy::Hash { "hash" } else { "history" };
+        json!({
+            "hash": hash, "active": active.as_ref().map(|one| &one.name), "matched_by": active.as_ref().map(by),
+            "note": active.as_ref().and_then(|one| one.note.as_ref()),
+        })
+    });
+    let automations: Vec<Value> = portrait
+        .automations
+        .iter()
+        .map(|one| json!({ "kind": one.kind, "name": one.name, "on": one.on, "path": one.path.to_string_lossy() }))
+        .collect();
+    let embodied: Vec<Value> = more
+        .embodied
+        .iter()
+        .map(|one| json!({ "run": one.run.run, "runtime": one.run.runtime, "pid": one.run.process.pid, "since": one.run.since }))
+        .collect();
     json!({
         "schema": 1, "dir": portrait.dir.to_string_lossy(), "id": card.id.value,
         "identity": {
             "path": card.path.to_string_lossy(), "description": card.description, "runtime": card.runtime, "parent": card.parent,
             "wake": card.wake, "hooks": card.hooks, "memory": card.memory, "vendor": card.vendor, "extra": card.extra,
         },
-        "owner": owner, "owns": paths(owns), "equipped": equipped, "reads": reads,
+        "owner": owner, "owns": paths(&more.owns), "equipped": equipped, "loadout": loadout, "reads": reads, "automations": automations,
+        "embodied": embodied, "requests": more.requests,
         "inbox": { "new": waiting.new, "taken": waiting.taken, "done": waiting.done, "declined": waiting.declined },
         "below": below, "notes": notes(portrait).collect::<Vec<_>>(),
     })

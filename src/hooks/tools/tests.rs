@@ -168,6 +168,19 @@ fn changes_are_captured() {
 }
 
 #[test]
+fn a_tool_server_that_says_what_it_runs_or_removes_is_read() {
+    for name in ["mcp__serena__execute_shell_command", "mcp__x__run_shell", "mcp__desktop-commander__start_process"] {
+        assert!(matches!(read(name, json!({ "command": "touch b" })).class, Class::Shell(_)), "{name}");
+    }
+    assert_eq!(read("mcp__git__git_apply", json!({ "patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" })).class, Class::Patch);
+    for name in ["mcp__x__rm", "mcp__x__mv", "mcp__x__new_file", "mcp__x__generate_file", "mcp__github-local__write_file"] {
+        assert!(!acts(name, json!({ "path": "/w/b", "repo": "x", "content": "y" })).is_empty(), "{name}");
+    }
+    assert_eq!(acts("mcp__github__write_file", json!({ "path": "src/b", "repo": "x", "content": "y" })), []);
+    assert_eq!(acts("mcp__x__run_report", json!({ "name": "a/b" })), []);
+}
+
+#[test]
 fn arguments_without_end_are_bounded() {
     let mut deep = json!({ "path": "/p/a" });
     for _ in 0..64 {

@@ -4,6 +4,7 @@
 //! format can be run without touching the code.
 
 pub(crate) mod filetool;
+mod forest;
 mod loadout;
 mod resolver;
 pub(crate) mod shell;
