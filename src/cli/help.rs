@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("See where you are", &["where", "tree", "resolve", "explain", "show", "doctor"]),
     ("Make and run agents", &["new", "templates", "run", "inherit"]),
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
-    ("Own directories", &["own", "disown", "extract", "permit", "check", "trail"]),
+    ("Own directories", &["own", "disown", "extract", "permit", "check", "exec", "trail"]),
     ("Hand work over", &["inbox", "delegate", "handover"]),
     ("Grant (people only)", &["requests", "approve", "deny", "trust", "grants", "connect", "disconnect"]),
     ("Be asked (called by harnesses)", &["gate", "hook", "hooks"]),

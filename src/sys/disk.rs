@@ -138,6 +138,12 @@ pub fn look_through(path: &Path) -> Outcome<Option<Meta>> {
     tell("look at", path, present(fs::metadata(path)).map(|meta| meta.map(Meta::from)))
 }
 
+/// How many names a regular file has; 1 where that can't be told.
+#[must_use]
+pub fn names_of(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(1, |meta| meta.nlink())
+}
+
 /// Whether a directory is there, links followed. What can't be looked at counts as not there.
 #[must_use]
 pub fn is_dir(path: &Path) -> bool {

@@ -13,6 +13,7 @@ pub mod fault;
 pub mod foreground;
 pub mod git;
 pub mod hosted;
+pub mod jail;
 pub mod journal;
 pub mod lineage;
 pub mod lock;

@@ -164,6 +164,17 @@ extern "C" fn speak_and_end(_: nix::libc::c_int) {
     }
 }
 
+/// Ends a process that was forked, at once: nothing of what the one it came from has set up for its own
+/// end is done twice.
+#[cfg(target_os = "linux")]
+pub(super) fn end_here(code: i32) -> ! {
+    #[expect(unsafe_code, reason = "the ordinary way out runs what belongs to the other process")]
+    // SAFETY: the call takes a number and does not come back.
+    unsafe {
+        nix::libc::_exit(code)
+    }
+}
+
 /// Ends the process at once, whatever its other threads do.
 pub fn end(code: u8) -> ! {
     #[expect(clippy::exit, reason = "the main thread may hang, and can't return")]

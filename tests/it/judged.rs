@@ -34,7 +34,7 @@ const JUDGED: &[(&str, &[&str])] = &[
 ];
 
 /// Verbs that write into inboxes only; they have tests of their own.
-const MAIL: &[&str] = &["inbox take", "inbox apply", "inbox done", "inbox decline", "handover", "delegate"];
+const MAIL: &[&str] = &["inbox take", "inbox apply", "inbox done", "inbox decline", "handover", "delegate", "exec"];
 
 /// Verbs that only a person carries out, whatever they would write; they have tests of their own.
 const PERSONS: &[&str] = &["run"];

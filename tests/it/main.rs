@@ -6,6 +6,7 @@ mod body;
 mod cases;
 mod connect;
 mod custody;
+mod exec;
 mod gate;
 mod hooks;
 mod hostile;

@@ -6,6 +6,7 @@ pub mod delegate;
 pub mod demo;
 pub mod doctor;
 pub mod equip;
+pub mod exec;
 pub mod explain;
 pub mod extract;
 pub mod gate;
@@ -81,6 +82,8 @@ pub enum Verb {
     Permit(permit::PermitArgs),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
+    /// Run a command that can't write what is somebody else's
+    Exec(exec::Args),
     /// Show what a session did, step by step, or why its last refused step was refused
     Trail(trail::Args),
     /// Read and answer what was handed over
@@ -143,6 +146,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Extract(args) => extract::run(context, args),
         Verb::Permit(args) => permit::permit(context, args),
         Verb::Check(args) => check::run(context, args),
+        Verb::Exec(args) => exec::run(context, args),
         Verb::Trail(args) => trail::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Delegate(args) => delegate::run(context, args),
