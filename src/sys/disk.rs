@@ -639,6 +639,14 @@ pub fn mend_rename(from: &Path, to: &Path) -> Outcome<bool> {
     }
 }
 
+/// Makes a file empty; it stays the same file.
+///
+/// # Errors
+/// Where it is not there, or can't be written.
+pub fn empty(path: &Path) -> Outcome {
+    tell("empty", path, step("truncate", path, || OpenOptions::new().write(true).open(path)?.set_len(0)))
+}
+
 /// Removes a file or a link (never what it points to).
 ///
 /// # Errors

@@ -11,6 +11,7 @@ pub mod disk;
 pub mod env;
 pub mod fault;
 pub mod foreground;
+pub mod gated;
 pub mod git;
 pub mod hosted;
 pub mod jail;

@@ -38,6 +38,18 @@ impl Identity {
     }
 }
 
+/// Which boot of this machine this is; empty where the system does not say.
+#[must_use]
+pub fn boot() -> String {
+    boot_id()
+}
+
+/// The name of this machine, as the kernel has it.
+#[must_use]
+pub fn host() -> String {
+    nix::sys::utsname::uname().map(|name| name.nodename().to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 pub(super) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }

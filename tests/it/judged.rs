@@ -31,6 +31,10 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("connect", &["connect", "claude", "--project", "LEVEL"]),
     ("disconnect", &["disconnect", "claude", "--project", "LEVEL"]),
     ("init", &["init"]),
+    ("clock enroll", &["clock", "enroll", "LEVEL"]),
+    ("jobs accept", &["jobs", "accept", "x", "--root", "LEVEL"]),
+    ("jobs arm", &["jobs", "arm", "x", "--root", "LEVEL"]),
+    ("jobs disarm", &["jobs", "disarm", "x", "--root", "LEVEL"]),
 ];
 
 /// Verbs that write into inboxes only; they have tests of their own.

@@ -4,6 +4,7 @@
 
 mod body;
 mod cases;
+mod clock;
 mod connect;
 mod custody;
 mod exec;

@@ -1,6 +1,7 @@
 //! The verbs, one file each.
 
 pub mod check;
+pub mod clock;
 pub mod connect;
 pub mod delegate;
 pub mod demo;
@@ -17,6 +18,8 @@ pub mod hooks;
 pub mod inbox;
 pub mod inherit;
 pub mod init;
+pub mod jobs;
+pub mod ledger;
 pub mod loadout;
 pub mod new;
 pub mod own;
@@ -110,6 +113,12 @@ pub enum Verb {
     Gate(gate::Args),
     /// Take in what a harness says around a turn, and run the hooks that bind to it (called by harnesses)
     Hook(hook::Args),
+    /// Run what is due
+    Clock(clock::Args),
+    /// List what is scheduled, and allow it
+    Jobs(jobs::Args),
+    /// Show what is stuck now
+    Ledger(ledger::Args),
     /// List the hooks that bind to the seams of a turn, and switch them on and off by name
     Hooks(hooks::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
@@ -159,6 +168,9 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),
         Verb::Hook(args) => hook::run(context, args),
+        Verb::Clock(args) => clock::run(context, args),
+        Verb::Jobs(args) => jobs::run(context, args),
+        Verb::Ledger(args) => ledger::run(context, args),
         Verb::Hooks(args) => hooks::run(context, args),
         Verb::Trust(args) => trust::run(context, args),
         Verb::Init(args) => init::run(context, args),

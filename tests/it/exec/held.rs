@@ -73,7 +73,10 @@ const FREE: &[(&str, &str)] = &[
     ("git", "echo z >> free/f.txt && git commit -qam x && git log --oneline > /dev/null && git tag t && git gc -q && echo ok"),
     ("my own rules", "echo z > .loci/rules/r.md && echo n > .loci/rules/new.md && rm .loci/rules/new.md && echo ok"),
     ("what was there is not made", "mkdir -p bob/dir1 && rm -f bob/nothing && echo ok"),
-    ("devices, shared memory, scratch files", "echo > /dev/null && echo q > /dev/shm/jq$$ && rm /dev/shm/jq$$ && rm $(mktemp) && echo ok"),
+    (
+        "devices, shared memory, scratch files",
+        "echo > /dev/null && echo q > /dev/shm/jq$$ && rm /dev/shm/jq$$ && rm $(mktemp -p free) && echo ok",
+    ),
     ("across a pinned directory", "mv deep/q q2 && mv q2 deep/q && echo ok"),
     ("a bystander's name", "mkdir bob2 && echo z > bob2/x && rm -r bob2 && echo ok"),
     ("renames in mine", "mv free free2 && mv free2 free && echo ok"),
