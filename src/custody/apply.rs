@@ -203,7 +203,7 @@ fn absent(path: &Path, cleared: &[&Path]) -> bool {
 
 /// The directories at and below a path, deepest first, where all that is in them is removed.
 fn emptied(dir: &Path, cleared: &[&Path]) -> Option<Vec<PathBuf>> {
-    if !disk::look(dir).ok()?.is_some_and(|meta| meta.kind == Kind::Dir) {
+    if disk::look(dir).ok()?.is_none_or(|meta| meta.kind != Kind::Dir) {
         return None;
     }
     let mut dirs = Vec::new();

@@ -109,7 +109,7 @@ pub(super) fn park(attempt: &Attempt<'_>, idea: Option<&str>, acts: &[Act], stat
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Drained {
     /// It was delivered.
-    Delivered(Delivery),
+    Delivered(Box<Delivery>),
     /// It is not the sender's to hand over any more, or can't be read; it was removed.
     Dropped(&'static str),
     /// It could not be delivered, and waits on.
@@ -168,7 +168,7 @@ fn one(path: &Path, asker: &Asker, surroundings: &Surroundings) -> Vec<Drained> 
     deliveries
         .into_iter()
         .map(|delivery| match &delivery.outcome {
-            Ok(_) => Drained::Delivered(delivery),
+            Ok(_) => Drained::Delivered(Box::new(delivery)),
             Err(why) => Drained::Waits(why.clone()),
         })
         .collect()

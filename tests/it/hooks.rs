@@ -258,6 +258,12 @@ fn a_person_switches_hooks_and_an_agent_files_a_request() {
     }
     let said = || context(&tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(0));
     assert_eq!(said(), "one.sh\n\ntwo.sh");
+    // A slip of the pen must not switch off what stands guard.
+    for verb in ["only", "deactivate", "activate"] {
+        let run = sandbox.loci("repo", ["hooks", verb, "tow"]).exits(2);
+        assert!(run.stderr.contains("called tow") && run.stderr.contains("did you mean two"), "{run:?}");
+    }
+    assert_eq!(said(), "one.sh\n\ntwo.sh");
     sandbox.loci("repo", ["hooks", "only", "two"]).exits(0);
     assert_eq!(said(), "two.sh");
     sandbox.loci("repo", ["hooks", "activate", "one.sh", "--session", "s-1"]).exits(0);

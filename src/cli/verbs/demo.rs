@@ -114,7 +114,7 @@ impl Story<'_> {
         self.loci_in(&billing, 0, &["toggle", "skills/inbox", "on"])?;
         self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
 
-        self.say("All of it is files. Nothing runs in the background, and nothing was registered anywhere.")?;
+        self.say("All of it is files. Nothing runs in the background, and the tree is the only register.")?;
         self.loci(0, &["tree"])?;
         self.say("Now yours: `loci init`, then `loci new DIR`, `loci connect claude`, and start the agent in DIR.")
     }

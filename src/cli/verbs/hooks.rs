@@ -11,7 +11,7 @@ use crate::cli::near::word;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::asker;
-use crate::hooks::active::Active;
+use crate::hooks::active::{self, Active};
 use crate::hooks::dispatch::{self, Switches};
 use crate::hooks::event::{Seam, Take};
 use crate::hooks::find::{self, Hook};
@@ -21,6 +21,7 @@ use crate::hooks::relay::BUILT_IN;
 use crate::hooks::state::{self, Memory, StateError};
 use crate::hooks::{log, trust};
 use crate::sys::{disk, shown};
+use crate::text::near::nearest;
 use crate::tree::{real, settings};
 
 /// How many failures are listed.
@@ -133,6 +134,7 @@ fn change(context: &Context, verb: &str, names: &[String], whom: &Whom, edit: fn
             return Ok(answer);
         }
     }
+    known(context, names, &target)?;
     let after = match &target {
         Target::Session(session) if whom.dry_run => {
             let mut active = state::read(&context.state, session).map_err(failure)?.unwrap_or_default().active;
@@ -165,6 +167,24 @@ fn change(context: &Context, verb: &str, names: &[String], whom: &Whom, edit: fn
     Ok(Answer::Yes)
 }
 
+/// A name that no hook has would switch off, or leave off, what is meant to stand guard.
+fn known(context: &Context, names: &[String], target: &Target) -> Result<(), Failure> {
+    let seen = match target {
+        Target::Session(session) if state::read(&context.state, session).map_err(failure)?.is_none() => look(context, None, None)?,
+        Target::Session(session) => look(context, Some(session), None)?,
+        Target::Body(body) => look(context, None, Some(body))?,
+    };
+    let all = || seen.hooks.all.iter().map(|hook| hook.name.as_str()).chain(BUILT_IN.iter().map(|(name, _)| *name));
+    for name in names {
+        if !all().any(|hook| active::is(name, hook)) {
+            let hint = nearest(name, all())
+                .map_or_else(|| "loci hooks status".to_owned(), |near| format!("loci hooks status   # did you mean {near}?"));
+            return Err(Failure::new("not-found", format!("failed to find a hook that is called {}", shown::text(name))).hint(hint));
+        }
+    }
+    Ok(())
+}
+
 fn words(active: &Active) -> String {
     let list = |names: &[String]| names.iter().map(|name| shown::text(name).to_string()).collect::<Vec<_>>().join(" ");
     let mut parts = Vec::new();
@@ -193,7 +213,7 @@ struct Seen {
     switches: Switches,
 }
 
-fn look(context: &Context, session: Option<&str>) -> Result<Seen, Failure> {
+fn look(context: &Context, session: Option<&str>, body: Option<&Path>) -> Result<Seen, Failure> {
     let settings = settings::load(&context.home)?;
     let mut memory = Memory::default();
     if let Some(session) = session {
@@ -201,7 +221,7 @@ fn look(context: &Context, session: Option<&str>) -> Result<Seen, Failure> {
             Failure::new("not-found", format!("failed to find anything about the session {}", shown::text(session))).hint("loci trail")
         })?;
     }
-    let here = context.flags.at.as_deref().map_or_else(|| context.cwd.clone(), |dir| context.absolute(dir));
+    let here = body.or(context.flags.at.as_deref()).map_or_else(|| context.cwd.clone(), |dir| context.absolute(dir));
     let launch = memory.launch.clone().unwrap_or(here);
     let trust = trust::load(&context.state);
     for note in &trust.notes {
@@ -222,7 +242,7 @@ fn look(context: &Context, session: Option<&str>) -> Result<Seen, Failure> {
 }
 
 fn status(context: &Context, args: Status) -> Outcome {
-    let seen = look(context, args.session.as_deref())?;
+    let seen = look(context, args.session.as_deref(), None)?;
     let failures = log::newest(&context.state, FAILURES)?;
     let said = seen.body.as_deref().and_then(|body| dispatch::of_body(&context.state, body));
     context.print(|| report(context, &args, &seen, said.as_ref(), &failures), || object(&args, &seen, said.as_ref(), &failures))?;

@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "tests build trees themselves")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -24,7 +24,10 @@ fn claude(payload: &[u8]) -> Result<Event, Unreadable> {
 }
 
 /// All of them, read once.
-static PAYLOADS: std::sync::LazyLock<std::collections::BTreeMap<&str, Vec<(String, Vec<u8>)>>> =
+/// Name and bytes of each recorded payload.
+type Recorded = Vec<(String, Vec<u8>)>;
+
+static PAYLOADS: std::sync::LazyLock<std::collections::BTreeMap<&str, Recorded>> =
     std::sync::LazyLock::new(|| ALL.into_iter().map(|adapter| (adapter.name, recorded(adapter.name))).collect());
 
 /// What an event is called: as the payload says, or (Copilot CLI, Cline) as the file does that it was recorded in.

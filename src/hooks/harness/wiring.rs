@@ -26,6 +26,9 @@ pub struct Wiring {
     pub needs_shared: &'static [&'static str],
 }
 
+/// Makes the elements of a list.
+pub type Elements = fn(&Call) -> Vec<Value>;
+
 /// What is put into a harness's configuration.
 #[derive(Debug, Clone, Copy)]
 pub enum Relay {
@@ -34,7 +37,7 @@ pub enum Relay {
         /// The elements at one of its events.
         groups: fn(&Call, &Point) -> Vec<Value>,
         /// Further events, which are no seams, with their elements.
-        more: &'static [(&'static str, fn(&Call) -> Vec<Value>)],
+        more: &'static [(&'static str, Elements)],
         /// A setting that switches all hooks off: the keys on the way to it, and its value.
         off: Option<(&'static [&'static str], bool)>,
     },

@@ -62,7 +62,7 @@ impl Listener {
                 let told = told(&call);
                 // A number of a process that has ended may be another's by now.
                 if libc::ioctl(fd, STILL_THERE as _, &raw const call.id) == 0 {
-                    told.into_iter().for_each(|one| hear(one));
+                    told.into_iter().for_each(hear);
                 }
             }
             let mut answer: libc::seccomp_notif_resp = std::mem::zeroed();
