@@ -44,6 +44,8 @@ fn parsed(argv: &[String]) -> Result<args::Args, String> {
         | Verb::Unequip(_)
         | Verb::Sets(_)
         | Verb::Loadout(_)
+        | Verb::Clock(_)
+        | Verb::Jobs(_)
         | Verb::Connect(_)
         | Verb::Disconnect(_)
         | Verb::Init(_) => Ok(args),

@@ -3,12 +3,14 @@
 //! Each path is judged as an act of the owner, has to be one of the message's targets, and is never on
 //! the wall. All of it is one plan, or none of it is done.
 
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::changes::FileChange;
 use super::diff::MAX_SIDE;
+use super::gitpatch::LINK;
 use super::merge;
 use super::ruling::{Surroundings, Verdict, Why};
 use crate::sys::disk::{self, Kind, PathError};
@@ -24,6 +26,8 @@ pub enum Now {
     Nothing,
     /// A file with this content and these permission bits.
     File(Vec<u8>, u32),
+    /// A link with this text.
+    Link(Vec<u8>),
     /// Something else, or a file that is too large.
     Other,
 }
@@ -96,12 +100,23 @@ pub fn work_out(
 ) -> Result<Application, PathError> {
     let mut done = Application::default();
     let mut made: Vec<PathBuf> = Vec::new();
-    for file in files {
+    // What is removed clears the place for what is made.
+    let (going, coming): (Vec<&FileChange>, Vec<&FileChange>) = files.iter().partition(|file| file.will.is_none());
+    let cleared: Vec<&Path> = going.iter().map(|file| file.path.as_path()).collect();
+    for file in going.into_iter().chain(coming) {
         if let Some(why) = barred(file, targets, owner, surroundings) {
             done.conflicts.push((file.path.clone(), why));
             continue;
         }
-        let now = now(&file.path)?;
+        let mut now = now(&file.path)?;
+        // A directory of which nothing is left gives its name away.
+        if now == Now::Other
+            && file.will.is_some()
+            && let Some(dirs) = emptied(&file.path, &cleared)
+        {
+            done.plan.steps.extend(dirs.into_iter().map(|path| Step::RemoveDir { path }));
+            now = Now::Nothing;
+        }
         let name = shown::path(&file.path).to_string();
         if let Some(how) = ended(file, &now, begun.iter().filter(|(path, _)| *path == name).map(|(_, result)| result.as_str())) {
             done.files.push((file.path.clone(), how));
@@ -112,7 +127,7 @@ pub fn work_out(
             Ok((how, step)) => {
                 if how == How::Created {
                     let mut above: Vec<PathBuf> =
-                        climb::up(&file.path).skip(1).take_while(|dir| matches!(disk::look(dir), Ok(None))).map(Path::to_owned).collect();
+                        climb::up(&file.path).skip(1).take_while(|dir| absent(dir, &cleared)).map(Path::to_owned).collect();
                     above.reverse();
                     for dir in above.into_iter().filter(|dir| !made.contains(dir)).collect::<Vec<_>>() {
                         done.plan.steps.push(Step::MakeDir { path: dir.clone() });
@@ -133,7 +148,7 @@ pub fn work_out(
 /// How an earlier try has ended for this file, where what it noted stands there.
 fn ended<'a>(file: &FileChange, now: &Now, results: impl Iterator<Item = &'a str>) -> Option<How> {
     let (stands, how) = match now {
-        Now::Other => return None,
+        Now::Other | Now::Link(_) => return None,
         Now::Nothing => (String::new(), How::Removed),
         Now::File(data, _) if file.was.is_none() => (digest::sha256(data), How::Created),
         Now::File(data, _) if file.will.as_ref() == Some(data) => (digest::sha256(data), How::Changed),
@@ -153,7 +168,8 @@ fn barred(file: &FileChange, targets: &[String], owner: &Asker, surroundings: &S
         (None, Some(_)) => ActKind::Create,
         (Some(_), Some(_)) => ActKind::Write,
     };
-    let act = Act { kind, path: file.path.clone(), follow: true, below: false };
+    let is_link = matches!(disk::look(&file.path), Ok(Some(meta)) if meta.kind == Kind::Link);
+    let act = Act { kind, path: file.path.clone(), follow: !is_link, below: false };
     let ruling = super::rule(&[act], owner, surroundings);
     let ruled = ruling.acts.first()?;
     if ruling.verdict != Verdict::Allow {
@@ -175,19 +191,80 @@ fn now(path: &Path) -> Result<Now, PathError> {
         Some(meta) if meta.kind == Kind::File => {
             disk::read_bounded(path, MAX_SIDE as u64 * 2)?.map_or(Now::Other, |data| Now::File(data, meta.mode))
         }
+        Some(meta) if meta.kind == Kind::Link => Now::Link(disk::read_link(path)?.into_os_string().into_vec()),
         Some(_) => Now::Other,
     })
 }
 
-/// What becomes of one file, and the step for it.
-fn decide(file: &FileChange, now: &Now) -> Result<(How, Option<Step>), String> {
+/// Whether nothing stands there, or what stands there is removed before.
+fn absent(path: &Path, cleared: &[&Path]) -> bool {
+    cleared.contains(&path) || matches!(disk::look(path), Ok(None))
+}
+
+/// The directories at and below a path, deepest first, where all that is in them is removed.
+fn emptied(dir: &Path, cleared: &[&Path]) -> Option<Vec<PathBuf>> {
+    if !disk::look(dir).ok()?.is_some_and(|meta| meta.kind == Kind::Dir) {
+        return None;
+    }
+    let mut dirs = Vec::new();
+    for entry in disk::list(dir).ok()? {
+        let path = dir.join(entry.name);
+        match entry.kind {
+            Kind::Dir => dirs.extend(emptied(&path, cleared)?),
+            _ if cleared.contains(&path.as_path()) => {}
+            _ => return None,
+        }
+    }
+    dirs.push(dir.to_owned());
+    Some(dirs)
+}
+
+/// What becomes of a path where a link stands, or where one is wanted.
+fn linked(file: &FileChange, now: &Now) -> Result<(How, Vec<Step>), String> {
+    let path = || file.path.clone();
+    let target = |text: &[u8]| PathBuf::from(std::ffi::OsString::from_vec(text.to_vec()));
+    let wants_link = file.mode == Some(LINK);
+    let make = |will: &[u8]| {
+        if wants_link {
+            Step::Link { path: path(), target: target(will) }
+        } else {
+            Step::Write { path: path(), data: will.to_vec(), mode: file.mode, was: None }
+        }
+    };
+    let clear = match (now, &file.was) {
+        (Now::Nothing, _) => None,
+        (Now::Link(text), Some(was)) if text == was => Some(Step::Unlink { path: path(), target: target(text) }),
+        (Now::File(data, mode), Some(was)) if data == was => Some(Step::Remove { path: path(), was: data.clone(), mode: *mode }),
+        (Now::Link(text), _) if wants_link && file.will.as_ref() == Some(text) => return Ok((How::Already, Vec::new())),
+        (Now::Other, _) => return Err("what stands there is no file that can be worked on".to_owned()),
+        _ => return Err("another file or link stands there by now".to_owned()),
+    };
+    Ok(match (&file.will, clear) {
+        (None, None) => (How::Already, Vec::new()),
+        (None, Some(clear)) => (How::Removed, vec![clear]),
+        (Some(_), None) if file.was.is_some() => return Err("it was removed since".to_owned()),
+        (Some(will), None) => (How::Created, vec![make(will)]),
+        (Some(will), Some(clear)) => (How::Changed, vec![clear, make(will)]),
+    })
+}
+
+/// What becomes of one path, and the steps for it.
+fn decide(file: &FileChange, now: &Now) -> Result<(How, Vec<Step>), String> {
+    if file.mode == Some(LINK) || matches!(now, Now::Link(_)) {
+        return linked(file, now);
+    }
+    in_place(file, now).map(|(how, step)| (how, step.into_iter().collect()))
+}
+
+/// What becomes of a file, and the step for it.
+fn in_place(file: &FileChange, now: &Now) -> Result<(How, Option<Step>), String> {
     let path = file.path.clone();
     let write = |data: Vec<u8>, was: &[u8], mode: u32| {
         let mode = file.mode.filter(|wanted| *wanted != mode & 0o777);
         (data != was || mode.is_some()).then(|| Step::Write { path: path.clone(), data, mode, was: Some(was.to_vec()) })
     };
     match (&file.was, &file.will, now) {
-        (.., Now::Other) => Err("what stands there is no file that can be worked on".to_owned()),
+        (.., Now::Other | Now::Link(_)) => Err("what stands there is no file that can be worked on".to_owned()),
         (_, None, Now::Nothing) => Ok((How::Already, None)),
         (Some(was), None, Now::File(data, mode)) if data == was => {
             Ok((How::Removed, Some(Step::Remove { path, was: data.clone(), mode: *mode })))
@@ -257,7 +334,23 @@ mod tests {
     fn a_mode_alone_is_a_change() {
         let change = FileChange { mode: Some(0o755), ..change(Some("a"), Some("a")) };
         let (how, step) = decide(&change, &Now::File(b"a".to_vec(), 0o644)).unwrap();
-        assert!(how == How::Changed && matches!(step, Some(Step::Write { mode: Some(0o755), .. })));
-        assert_eq!(decide(&change, &Now::File(b"a".to_vec(), 0o755)).unwrap(), (How::Already, None));
+        assert!(how == How::Changed && matches!(step.as_slice(), [Step::Write { mode: Some(0o755), .. }]));
+        assert_eq!(decide(&change, &Now::File(b"a".to_vec(), 0o755)).unwrap(), (How::Already, Vec::new()));
+    }
+
+    #[test]
+    fn links_come_and_go() {
+        let bytes = |text: &str| text.as_bytes().to_vec();
+        let link = |was: Option<&str>, will: Option<&str>| FileChange { mode: will.map(|_| LINK), ..change(was, will) };
+        let said = |change: &FileChange, now: Now| decide(change, &now).map(|(how, steps)| (how, steps.len()));
+        assert_eq!(said(&link(None, Some("a")), Now::Nothing), Ok((How::Created, 1)));
+        assert_eq!(said(&link(None, Some("a")), Now::Link(bytes("a"))), Ok((How::Already, 0)));
+        assert_eq!(said(&link(Some("a"), Some("b")), Now::Link(bytes("a"))), Ok((How::Changed, 2)));
+        assert_eq!(said(&link(Some("text"), Some("b")), Now::File(bytes("text"), 0o644)), Ok((How::Changed, 2)));
+        assert_eq!(said(&change(Some("a"), Some("text")), Now::Link(bytes("a"))), Ok((How::Changed, 2)));
+        assert_eq!(said(&change(Some("a"), None), Now::Link(bytes("a"))), Ok((How::Removed, 1)));
+        assert!(said(&link(Some("a"), Some("b")), Now::Link(bytes("c"))).is_err());
+        assert!(said(&link(Some("a"), Some("b")), Now::Nothing).is_err());
+        assert!(said(&link(None, Some("b")), Now::File(bytes("x"), 0o644)).is_err());
     }
 }

@@ -5,29 +5,35 @@ use std::path::{Path, PathBuf};
 
 use super::changes::FileChange;
 use super::diff::{self, Difference};
+use super::gitpatch;
 use super::hunk;
 use super::mask;
 use super::patch::{self, Section};
 use super::ruling::ActRuling;
 use crate::sys::disk;
 use crate::text::digest;
+use crate::tree::climb;
 
 /// The most of a captured change that stands in a message; the rest is cut, said, and kept beside.
 pub const MAX_CHANGE: usize = 256 << 10;
 
 /// What a call would have changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Change {
     /// The file would be as given.
     Content {
         /// Which file: as in the act.
+        #[serde(with = "crate::sys::wire::path")]
         path: PathBuf,
         /// What would stand in it.
+        #[serde(with = "crate::sys::wire::bytes")]
         bytes: Vec<u8>,
     },
     /// Texts in the file would be replaced, in order.
     Edits {
         /// Which file: as in the act.
+        #[serde(with = "crate::sys::wire::path")]
         path: PathBuf,
         /// Old text, new text, and whether all places are meant.
         edits: Vec<(String, String, bool)>,
@@ -36,6 +42,8 @@ pub enum Change {
     Patch(String),
     /// Files as they were and as they would be.
     Files(Vec<FileChange>),
+    /// The same, taken up in a layer while a command ran: not applied.
+    Captured(Vec<FileChange>),
     /// A shell command. Never executed by loci.
     Command(String),
     /// A verb of loci that only a person carries out; `approve` can.
@@ -43,6 +51,7 @@ pub enum Change {
         /// Its words, the name of the program left out; `None` where they are not UTF-8.
         argv: Option<Vec<String>>,
         /// Where it was called.
+        #[serde(with = "crate::sys::wire::path")]
         cwd: PathBuf,
         /// How a person would call it.
         command: String,
@@ -88,6 +97,7 @@ impl Captured {
         match self.word {
             "patch" => "your change as a patch",
             "content" => "the digest of your content",
+            "captured" => "what it changed, captured as a patch and NOT applied",
             "command" => "your command (it will not be run)",
             "verb" => "the command that a person may approve",
             "input" => "what the tool was given",
@@ -123,6 +133,14 @@ pub(super) fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captu
             let captured = Captured::new("patch", "diff", text);
             Captured { files, ..captured }
         }
+        Change::Captured(files) => {
+            let ours = |file: &&FileChange| acts.iter().any(|act| act.path() == file.path || act.act.path == file.path);
+            let files: Vec<FileChange> = files.iter().filter(ours).cloned().collect();
+            let top = climb::nearest(dir, |dir| !matches!(disk::look(&dir.join(".git")), Ok(None))).unwrap_or(dir);
+            let text = files.iter().map(|file| as_git(file, top)).collect();
+            let captured = Captured::new("captured", "diff", text);
+            Captured { files, ..captured }
+        }
         Change::Content { path, bytes } => {
             compared(path, acts, dir, |_| Some(bytes.clone()), || String::from_utf8_lossy(bytes).into_owned())
         }
@@ -135,6 +153,15 @@ pub(super) fn capture(change: &Change, acts: &[&ActRuling], dir: &Path) -> Captu
             compared(path, acts, dir, apply, as_text)
         }
     }
+}
+
+/// One file as a part of a git patch.
+fn as_git(file: &FileChange, top: &Path) -> String {
+    let now = disk::look(&file.path).ok().flatten();
+    let was = now.map_or(0o644, |meta| if meta.kind == disk::Kind::Link { gitpatch::LINK } else { meta.mode });
+    let old = file.was.as_deref().map(|data| gitpatch::Side { mode: gitpatch::mode(was), data });
+    let new = file.will.as_deref().map(|data| gitpatch::Side { mode: gitpatch::mode(file.mode.unwrap_or(was)), data });
+    gitpatch::file(file.path.strip_prefix(top).unwrap_or(&file.path), old.as_ref(), new.as_ref())
 }
 
 fn compared(

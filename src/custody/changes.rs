@@ -25,7 +25,7 @@ pub struct FileChange {
     /// Which: a real path.
     #[serde(with = "crate::sys::wire::path")]
     pub path: PathBuf,
-    /// The permission bits it gets; `None` keeps them.
+    /// The permission bits it gets; `None` keeps them. `0o120000`: it becomes a link with this text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     /// What stood there; `None`: nothing.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::act::Act;
+use super::answer::HUMAN;
 use super::asker::Asker;
 use super::capture::{Captured, capture, cut_at};
 pub use super::capture::{Change, MAX_CHANGE};
@@ -14,6 +16,7 @@ use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
 use super::mask;
+use super::outbox;
 use super::requests;
 use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
 use crate::sys::disk;
@@ -92,6 +95,8 @@ pub struct Filed {
     pub inbox: PathBuf,
     /// Whether the same attempt had been filed before; then only the log grew.
     pub again: bool,
+    /// Whether it waits in the sender's outbox, since the inbox is read-only from here.
+    pub parked: bool,
     /// Where the earlier message stands by now.
     pub state: inbox::State,
     /// When anybody last dealt with a message of that inbox.
@@ -116,18 +121,24 @@ pub(super) fn groups<'a>(ruling: &'a Ruling, surroundings: &Surroundings) -> BTr
 /// Files the refused acts of an attempt: one message for each owner, whatever the number of files.
 #[must_use]
 pub fn deliver(attempt: &Attempt<'_>, surroundings: &Surroundings) -> Vec<Delivery> {
-    hand_in(attempt, None, surroundings)
+    hand_in(attempt, None, surroundings, true)
 }
 
 /// As [`deliver`], for somebody who has not tried but asks, with what is wanted.
 #[must_use]
 pub fn ask(attempt: &Attempt<'_>, idea: &str, surroundings: &Surroundings) -> Vec<Delivery> {
-    hand_in(attempt, Some(idea), surroundings)
+    hand_in(attempt, Some(idea), surroundings, true)
 }
 
-fn hand_in(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings) -> Vec<Delivery> {
+/// As both, without a second way: what can't be delivered is an error.
+pub(super) fn deliver_now(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings) -> Vec<Delivery> {
+    hand_in(attempt, idea, surroundings, false)
+}
+
+/// Where an inbox is read-only from here, the attempt waits in the sender's outbox, with `parks`.
+fn hand_in(attempt: &Attempt<'_>, idea: Option<&str>, surroundings: &Surroundings, parks: bool) -> Vec<Delivery> {
     let groups = groups(attempt.ruling, surroundings);
-    groups.into_iter().map(|((who, place), acts)| to_one(attempt, idea, surroundings, &who, &place, &acts)).collect()
+    groups.into_iter().map(|((who, place), acts)| to_one(attempt, idea, surroundings, &who, &place, &acts, parks)).collect()
 }
 
 fn to_one(
@@ -137,6 +148,7 @@ fn to_one(
     who: &Who,
     place: &Path,
     acts: &[&ActRuling],
+    parks: bool,
 ) -> Delivery {
     let mut targets: Vec<PathBuf> = acts.iter().map(|act| act.path().to_owned()).collect();
     targets.sort();
@@ -153,11 +165,28 @@ fn to_one(
         Who::Agent(id) => delegate(attempt, id.as_str(), place, &owner, &targets, &captured),
         Who::Human | Who::Unclear => request(attempt, place, &owner, &targets, &captured),
     };
+    let outcome = match outcome {
+        Err(error) if parks && outbox::is_shut(&error) => {
+            let to = if let Who::Agent(id) = who { id.as_str() } else { HUMAN };
+            let key = attempt_key(attempt, to, &targets, &captured);
+            let acts: Vec<Act> = acts.iter().map(|act| act.act.clone()).collect();
+            let parked = outbox::park(attempt, idea, &acts, &surroundings.state);
+            parked.map_err(MailError::from).map(|dir| Filed {
+                id: letter::id(attempt.at, &key),
+                inbox: dir,
+                again: false,
+                parked: true,
+                state: inbox::State::New,
+                last_worked: None,
+            })
+        }
+        other => other,
+    };
     let outcome = outcome.map_err(|error| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         format!("failed to {error}{cause}")
     });
-    if let Ok(filed) = &outcome {
+    if let Some(filed) = outcome.as_ref().ok().filter(|filed| !filed.parked) {
         // What was sent is a convenience for the sender; the message stands without it.
         let _ = remember(attempt, surroundings, filed, who);
     }
@@ -197,6 +226,12 @@ fn delegate(
     {
         mailbox.hold(&name, &text)?;
         more.push(("applies", Field::Text(name)));
+    }
+    // Whole, as a file that git reads.
+    if captured.word == "captured" && before.is_none() && mask::mask(&captured.text).1 == 0 {
+        let name = format!("{key}.patch");
+        mailbox.hold(&name, captured.text.as_bytes())?;
+        more.push(("patch", Field::Text(name)));
     }
     let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &more);
     if let Some(full) = captured.full().filter(|_| before.is_none()) {
@@ -256,7 +291,7 @@ fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf
     let again = matches!(placed, Some(Placed::Again(_)));
     let state = if again { requests::state_of(&mailbox.newest_records().unwrap_or_default(), &name) } else { inbox::State::New };
     let id = if placed.is_some() { letter.id } else { digest.id };
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked: None })
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, state, last_worked: None })
 }
 
 /// The record of a delivery, and what the log said before. Only its end is read, and only where it
@@ -279,7 +314,7 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
     } else {
         inbox::note_filed(mailbox, key, letter, &placed, attempt.at, attempt.asker.name())?;
     }
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, state, last_worked })
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, state, last_worked })
 }
 
 /// A list that fits into the front matter; what does not is counted.

@@ -244,6 +244,22 @@ pub fn names(glob: &str, rest: &Path) -> bool {
     })
 }
 
+/// The globs of a `commons:` list as one matcher for paths relative to the owned directory.
+#[must_use]
+pub fn commons_set(globs: &[String]) -> globset::GlobSet {
+    let mut set = globset::GlobSetBuilder::new();
+    for glob in globs {
+        let glob = glob.trim_start_matches("./").trim_matches('/');
+        let anchored = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+        if let Ok(glob) = GlobBuilder::new(&anchored).literal_separator(true).build()
+            && !anchored.trim_start_matches("**/").is_empty()
+        {
+            set.add(glob);
+        }
+    }
+    set.build().unwrap_or_default()
+}
+
 /// Whether a directory below goes along that is not the asker's, or a body at all: taking a body
 /// away takes its identity file.
 fn taken_along(station: &Station, asker: &Asker) -> Option<Said> {

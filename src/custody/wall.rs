@@ -142,7 +142,12 @@ const ROWS: &[Row] = &[
 
 /// What of `~/.loci/` stays walled off from the agent whose body the home is. To everybody else all
 /// of it is.
-const POLICY: &[&str] = &["config.yaml", "bin", "runtimes", "templates", "loadouts", "sets", "human.lock", "config.yaml.lock"];
+pub(super) const POLICY: &[&str] = &["config.yaml", "bin", "runtimes", "templates", "loadouts", "sets", "human.lock", "config.yaml.lock"];
+
+/// The rows: names that follow each other, and whether what lies below counts as well.
+pub(super) fn rows() -> impl Iterator<Item = (&'static [&'static str], bool)> {
+    ROWS.iter().map(|row| (row.names, row.all))
+}
 
 /// Where the machine's own folders are.
 #[derive(Debug, Clone, Copy)]

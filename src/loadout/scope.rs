@@ -67,8 +67,8 @@ impl fmt::Display for Closed {
 
 /// A set that is worn until [`Worn::take_back`], or until this value is dropped.
 #[derive(Debug)]
-pub struct Worn<'a> {
-    level: &'a Level,
+pub struct Worn {
+    level: Level,
     path: PathBuf,
     /// What followed from the sets.
     pub decision: Decision,
@@ -85,7 +85,7 @@ fn folder(level: &Level) -> PathBuf {
 ///
 /// # Errors
 /// As [`wear::apply`]; then nothing is changed.
-pub fn put_on<'a>(level: &'a Level, what: &str, sets: &[&Set], vendor: bool) -> Result<Worn<'a>, LoadoutError> {
+pub fn put_on(level: &Level, what: &str, sets: &[&Set], vendor: bool) -> Result<Worn, LoadoutError> {
     let (held, settled) = wear::begin(level, what)?;
     let decision = wear::plan(level, sets, vendor)?;
     let now = time::now();
@@ -103,10 +103,10 @@ pub fn put_on<'a>(level: &'a Level, what: &str, sets: &[&Set], vendor: bool) -> 
         Plan { steps: vec![Step::Write { path: path.clone(), data: wear::to_text(&path, &scope)?, mode: Some(0o600), was: None }] };
     plan.steps.extend(wear::steps(&decision.renames));
     held.apply(&plan)?;
-    Ok(Worn { level, path, decision, settled, open: true })
+    Ok(Worn { level: level.clone(), path, decision, settled, open: true })
 }
 
-impl Worn<'_> {
+impl Worn {
     /// Takes the set back, as far as nobody changed its items in the meantime.
     ///
     /// # Errors
@@ -118,13 +118,13 @@ impl Worn<'_> {
 
     fn close(&mut self) -> Result<Closed, LoadoutError> {
         self.open = false;
-        let (held, settled) = wear::begin(self.level, "the way back of a set worn for a time")?;
+        let (held, settled) = wear::begin(&self.level, "the way back of a set worn for a time")?;
         let closed = close(&held, &self.path)?;
         Ok(Closed { also: settled.sentences(), ..closed })
     }
 }
 
-impl Drop for Worn<'_> {
+impl Drop for Worn {
     fn drop(&mut self) {
         if self.open {
             // A panic, or an early return of the caller; what fails here the next change restores.

@@ -138,6 +138,12 @@ pub fn look_through(path: &Path) -> Outcome<Option<Meta>> {
     tell("look at", path, present(fs::metadata(path)).map(|meta| meta.map(Meta::from)))
 }
 
+/// How many names a regular file has; 1 where that can't be told.
+#[must_use]
+pub fn names_of(path: &Path) -> u64 {
+    fs::symlink_metadata(path).map_or(1, |meta| meta.nlink())
+}
+
 /// Whether a directory is there, links followed. What can't be looked at counts as not there.
 #[must_use]
 pub fn is_dir(path: &Path) -> bool {
@@ -631,6 +637,14 @@ pub fn mend_rename(from: &Path, to: &Path) -> Outcome<bool> {
         (Some(one), Some(two)) if one.kind == Kind::File && one.id == two.id => remove_file(to).map(|()| true),
         _ => Ok(false),
     }
+}
+
+/// Makes a file empty; it stays the same file.
+///
+/// # Errors
+/// Where it is not there, or can't be written.
+pub fn empty(path: &Path) -> Outcome {
+    tell("empty", path, step("truncate", path, || OpenOptions::new().write(true).open(path)?.set_len(0)))
 }
 
 /// Removes a file or a link (never what it points to).

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `fail:N:ERRNO` | the N-th operation (from 1) fails with that errno, and is not performed |
 //! | `kill:N` | the process is killed (SIGKILL) right after the N-th operation |
+//! | `full:FILE` | while FILE is there, every operation fails as on a full disk |
 //! | `panic:POINT` | the program panics at the named point |
 //! | `stall:POINT` | the program stops for a minute at the named point |
 //! | `log:FILE` | each operation is appended to FILE as `N<TAB>name<TAB>path` |
@@ -48,6 +49,7 @@ mod armed {
     enum Mode {
         Off,
         Fail(u64, i32),
+        Full(PathBuf),
         Kill(u64),
         Log(PathBuf),
         Panic(String),
@@ -68,6 +70,7 @@ mod armed {
                     _ => Mode::Off,
                 },
                 ["kill", n] => n.parse().map_or(Mode::Off, Mode::Kill),
+                ["full", file] => Mode::Full(PathBuf::from(file)),
                 ["panic", point] => Mode::Panic((*point).to_owned()),
                 ["stall", point] => Mode::Stall((*point).to_owned()),
                 ["log", file] => Mode::Log(PathBuf::from(file)),
@@ -80,6 +83,7 @@ mod armed {
         let number = COUNT.fetch_add(1, Ordering::SeqCst) + 1;
         match mode() {
             Mode::Fail(n, errno) if *n == number => Err(io::Error::from_raw_os_error(*errno)),
+            Mode::Full(file) if file.exists() => Err(io::Error::from_raw_os_error(nix::libc::ENOSPC)),
             Mode::Log(file) => {
                 // Not through the seam: the log of the seam is not one of its operations.
                 let mut log = std::fs::OpenOptions::new().append(true).create(true).open(file)?;

@@ -38,6 +38,18 @@ impl Identity {
     }
 }
 
+/// Which boot of this machine this is; empty where the system does not say.
+#[must_use]
+pub fn boot() -> String {
+    boot_id()
+}
+
+/// The name of this machine, as the kernel has it.
+#[must_use]
+pub fn host() -> String {
+    nix::sys::utsname::uname().map(|name| name.nodename().to_string_lossy().into_owned()).unwrap_or_default()
+}
+
 pub(super) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
@@ -160,6 +172,17 @@ extern "C" fn speak_and_end(_: nix::libc::c_int) {
             }
             code = i32::from(words.code);
         }
+        nix::libc::_exit(code)
+    }
+}
+
+/// Ends a process that was forked, at once: nothing of what the one it came from has set up for its own
+/// end is done twice.
+#[cfg(target_os = "linux")]
+pub(super) fn end_here(code: i32) -> ! {
+    #[expect(unsafe_code, reason = "the ordinary way out runs what belongs to the other process")]
+    // SAFETY: the call takes a number and does not come back.
+    unsafe {
         nix::libc::_exit(code)
     }
 }

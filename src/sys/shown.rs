@@ -39,6 +39,17 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+/// The name of an error number, as in `EPERM`.
+#[must_use]
+pub fn errno(number: i32) -> &'static str {
+    // Its debug form is the name; the list is the C library's.
+    macro_rules! names {
+        ($($name:ident)*) => { match nix::errno::Errno::from_raw(number) { $(nix::errno::Errno::$name => stringify!($name),)* _ => "an unknown error" } };
+    }
+    names!(EPERM ENOENT EIO ENXIO E2BIG ENOEXEC EBADF EAGAIN ENOMEM EACCES EFAULT EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE
+        ETXTBSY EFBIG ENOSPC EROFS EMLINK EPIPE EDEADLK ENAMETOOLONG ENOSYS ENOTEMPTY ELOOP EOVERFLOW EUSERS EOPNOTSUPP ESTALE EDQUOT)
+}
+
 /// Whether a character would change the terminal or the reading order instead of showing itself.
 #[must_use]
 pub fn hidden(c: char) -> bool {

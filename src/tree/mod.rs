@@ -1,7 +1,7 @@
 //! Where things are. It finds; others decide what finding means.
 //!
 //! [`resolve`](resolve::resolve) is the one loader of the program and [`climb`] the one upward walk;
-//! [`places`] is the one walk down. Everything here reads and nothing writes.
+//! [`places`] is the walk down for places, [`marks`] the one that asks about every name. Everything here reads and nothing writes.
 
 pub mod card;
 pub mod climb;
@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod dotdirs;
 mod duplicates;
 pub mod find;
+pub mod marks;
 pub mod places;
 pub mod readings;
 pub mod real;

@@ -31,10 +31,14 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("connect", &["connect", "claude", "--project", "LEVEL"]),
     ("disconnect", &["disconnect", "claude", "--project", "LEVEL"]),
     ("init", &["init"]),
+    ("clock enroll", &["clock", "enroll", "LEVEL"]),
+    ("jobs accept", &["jobs", "accept", "x", "--root", "LEVEL"]),
+    ("jobs arm", &["jobs", "arm", "x", "--root", "LEVEL"]),
+    ("jobs disarm", &["jobs", "disarm", "x", "--root", "LEVEL"]),
 ];
 
 /// Verbs that write into inboxes only; they have tests of their own.
-const MAIL: &[&str] = &["inbox take", "inbox apply", "inbox done", "inbox decline", "handover", "delegate"];
+const MAIL: &[&str] = &["inbox take", "inbox apply", "inbox done", "inbox decline", "handover", "delegate", "exec"];
 
 /// Verbs that only a person carries out, whatever they would write; they have tests of their own.
 const PERSONS: &[&str] = &["run"];

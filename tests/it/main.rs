@@ -4,8 +4,10 @@
 
 mod body;
 mod cases;
+mod clock;
 mod connect;
 mod custody;
+mod exec;
 mod gate;
 mod hooks;
 mod hostile;

@@ -16,6 +16,7 @@ use crate::custody::answer::HUMAN;
 use crate::custody::asker::{self, Asker};
 use crate::custody::delegation::{self, Attempt, Change, Read};
 use crate::custody::grants;
+use crate::custody::outbox::{self, Drained};
 use crate::custody::person::Person;
 use crate::custody::{self, Verdict, Who};
 use crate::hooks::tools;
@@ -82,6 +83,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let asker = sender(context)?;
     let surroundings = grant::surroundings(context)?;
+    if !args.dry_run {
+        drain(context, &asker)?;
+    }
     let reads = args.reads.iter().map(|text| read(context, text)).collect::<Result<Vec<Read>, Failure>>()?;
     let write = |path: &Path| Act { kind: ActKind::Write, path: path.to_owned(), follow: true, below: false };
     let theirs = |act: &Act| {
@@ -162,13 +166,21 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         || {
             sent.iter()
                 .map(|(filed, carries)| {
+                    if filed.parked {
+                        return format!(
+                            "{} waits in {} until it can be delivered to {owner} from outside: {}\n",
+                            filed.id,
+                            context.shown(&filed.inbox),
+                            targets.join(", ")
+                        );
+                    }
                     let again = if filed.again { format!("the same is filed already, {}", filed.state.word()) } else { format!("with {carries}") };
                     format!("{} handed over to {owner} ({again}): {}\n", filed.id, targets.join(", "))
                 })
                 .collect()
         },
         || {
-            let one = |filed: &delegation::Filed| json!({ "id": filed.id, "inbox": filed.inbox.to_string_lossy(), "again": filed.again, "state": filed.state.word() });
+            let one = |filed: &delegation::Filed| json!({ "id": filed.id, "inbox": filed.inbox.to_string_lossy(), "again": filed.again, "parked": filed.parked, "state": filed.state.word() });
             json!({ "schema": 1, "done": true, "to": owner, "from": asker.name(), "messages": sent.iter().map(|(filed, _)| one(filed)).collect::<Vec<_>>(),
                 "targets": ruling.acts.iter().map(|act| act.path().to_string_lossy()).collect::<Vec<_>>() })
         },
@@ -177,6 +189,26 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return wait::run(context, &owner, sent.iter().map(|(filed, _)| filed), args.timeout);
     }
     Ok(Answer::Yes)
+}
+
+/// Delivers what the sender could not deliver from where it was, and says so.
+///
+/// # Errors
+/// Where the settings can't be used.
+pub(super) fn drain(context: &Context, asker: &Asker) -> Result<(), Failure> {
+    for drained in outbox::drain(asker, &grant::surroundings(context)?) {
+        match drained {
+            Drained::Delivered(delivery) => {
+                if let Ok(filed) = delivery.outcome {
+                    context.say(&format!("loci: delivered to {} from the outbox: {}", delivery.owner.who.name(), filed.id));
+                }
+            }
+            Drained::Dropped(why) => context.say(&format!("loci: a message in the outbox was dropped: {why}")),
+            // In a jail it can't be delivered either.
+            Drained::Waits(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// `PATH` or `PATH:FIRST-LAST`. A file whose name looks like a range is taken for the file.

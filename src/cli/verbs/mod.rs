@@ -1,11 +1,13 @@
 //! The verbs, one file each.
 
 pub mod check;
+pub mod clock;
 pub mod connect;
 pub mod delegate;
 pub mod demo;
 pub mod doctor;
 pub mod equip;
+pub mod exec;
 pub mod explain;
 pub mod extract;
 pub mod gate;
@@ -16,6 +18,8 @@ pub mod hooks;
 pub mod inbox;
 pub mod inherit;
 pub mod init;
+pub mod jobs;
+pub mod ledger;
 pub mod loadout;
 pub mod new;
 pub mod own;
@@ -81,6 +85,8 @@ pub enum Verb {
     Permit(permit::PermitArgs),
     /// Ask whose paths are, and whether a write there would pass
     Check(check::Args),
+    /// Run a command that can't write what is somebody else's
+    Exec(exec::Args),
     /// Show what a session did, step by step, or why its last refused step was refused
     Trail(trail::Args),
     /// Read and answer what was handed over
@@ -107,6 +113,12 @@ pub enum Verb {
     Gate(gate::Args),
     /// Take in what a harness says around a turn, and run the hooks that bind to it (called by harnesses)
     Hook(hook::Args),
+    /// Run what is due
+    Clock(clock::Args),
+    /// List what is scheduled, and allow it
+    Jobs(jobs::Args),
+    /// Show what is stuck now
+    Ledger(ledger::Args),
     /// List the hooks that bind to the seams of a turn, and switch them on and off by name
     Hooks(hooks::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
@@ -143,6 +155,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Extract(args) => extract::run(context, args),
         Verb::Permit(args) => permit::permit(context, args),
         Verb::Check(args) => check::run(context, args),
+        Verb::Exec(args) => exec::run(context, args),
         Verb::Trail(args) => trail::run(context, args),
         Verb::Inbox(args) => inbox::run(context, args),
         Verb::Delegate(args) => delegate::run(context, args),
@@ -155,6 +168,9 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Disconnect(args) => connect::disconnect(context, args),
         Verb::Gate(args) => gate::run(context, args),
         Verb::Hook(args) => hook::run(context, args),
+        Verb::Clock(args) => clock::run(context, args),
+        Verb::Jobs(args) => jobs::run(context, args),
+        Verb::Ledger(args) => ledger::run(context, args),
         Verb::Hooks(args) => hooks::run(context, args),
         Verb::Trust(args) => trust::run(context, args),
         Verb::Init(args) => init::run(context, args),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::parse::{MODEL_RUNS, glob, inside, loadout, zone};
 use super::read::{At, Fields};
-use super::{Action, Beat, HEARTBEAT, Job, LoadError, Loaded, Missed, Overlap, digest};
+use super::{Action, Beat, HEARTBEAT, Job, LoadError, Loaded, Missed, Overlap, digest, schedule_of};
 use crate::clock::schedule::{self, When};
 use crate::text;
 
@@ -77,6 +77,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Option<Loaded>, LoadError> {
         log_max: 1_000_000,
         beat: Some(Box::new(Beat { active, lock_fresh, terminal })),
         calls_model: true,
+        schedule: schedule_of(&[of("every")]),
         does: digest(&[of("target"), of("agent"), of("loadout"), of("only_if"), of("max_per_day"), of("every"), &Value::from(message)]),
         file: text::digest::bytes_of_parts([bytes]),
         action: Action::Agent { body, message: message.into() },

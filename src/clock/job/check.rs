@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::Need;
 use crate::text::near;
 
+/// How much of a cycle is shown.
+const SHOWN: usize = 20;
+
 /// The jobs whose needs can't be met, each with the reason: a need that is no job, or a cycle.
 ///
 /// `jobs` are those that were read; `present` tells whether a name has a file at all, readable or not.
@@ -18,15 +21,18 @@ pub fn refused<'a>(jobs: &BTreeMap<&'a str, &'a [Need]>, present: &dyn Fn(&str) 
             refused.insert(*name, format!("there is no job `{}`{near}", need.job));
         }
     }
-    for (name, path) in cycles(jobs) {
-        refused.entry(name).or_insert_with(|| format!("a cycle: {}", path.join(" needs ")));
+    let (paths, cycles) = cycles(jobs);
+    for (name, at) in cycles {
+        let path = paths.get(at).map(Vec::as_slice).unwrap_or_default();
+        let (start, more) = (path.iter().take(SHOWN).copied().collect::<Vec<_>>(), path.len() > SHOWN);
+        refused.entry(name).or_insert_with(|| format!("a cycle: {}{}", start.join(" needs "), if more { " …" } else { "" }));
     }
     refused
 }
 
 /// The jobs that need themselves, through whatever others, with the way round.
-fn cycles<'a>(jobs: &BTreeMap<&'a str, &'a [Need]>) -> BTreeMap<&'a str, Vec<&'a str>> {
-    let mut found = BTreeMap::new();
+fn cycles<'a>(jobs: &BTreeMap<&'a str, &'a [Need]>) -> (Vec<Vec<&'a str>>, BTreeMap<&'a str, usize>) {
+    let (mut paths, mut found) = (Vec::new(), BTreeMap::new());
     // 0: not looked at, 1: on the way, 2: done.
     let mut colour: BTreeMap<&str, u8> = BTreeMap::new();
     for start in jobs.keys() {
@@ -48,8 +54,9 @@ fn cycles<'a>(jobs: &BTreeMap<&'a str, &'a [Need]>) -> BTreeMap<&'a str, Vec<&'a
                     let mut path: Vec<&str> = stack.iter().skip(from).map(|(one, _)| *one).collect();
                     path.push(next);
                     for one in &path {
-                        found.entry(*one).or_insert_with(|| path.clone());
+                        found.entry(*one).or_insert(paths.len());
                     }
+                    paths.push(path);
                 }
                 Some(next) if !colour.contains_key(next) => stack.push((next, 0)),
                 _ if more => {}
@@ -60,5 +67,5 @@ fn cycles<'a>(jobs: &BTreeMap<&'a str, &'a [Need]>) -> BTreeMap<&'a str, Vec<&'a
             }
         }
     }
-    found
+    (paths, found)
 }

@@ -41,6 +41,8 @@ pub struct Job {
     pub when: When,
     /// The zone that its day is counted in.
     pub zone: TimeZone,
+    /// Tells one schedule from another.
+    pub schedule: u64,
     /// What it does.
     pub action: Action,
     /// What it must leave behind; empty: nobody can say whether it succeeded.
@@ -248,6 +250,11 @@ pub fn names_a_runtime(line: &str) -> bool {
         let word = word.trim_end_matches(".js").trim_end_matches(".mjs");
         RUNTIMES.contains(&word) || (matches!(word, "run" | "loop") && at > 0 && (0..at).any(is_loci))
     })
+}
+
+/// The digest of the fields that say when.
+fn schedule_of(values: &[&Value]) -> u64 {
+    digest(values).first_chunk::<8>().map_or(0, |first| u64::from_be_bytes(*first) >> 1)
 }
 
 /// The digest of some values, for arming.

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::read::{At, Fields};
-use super::{Action, Job, LoadError, Loaded, Loadout, Missed, Need, Overlap, digest, is_name, names_a_runtime};
+use super::{Action, Job, LoadError, Loaded, Loadout, Missed, Need, Overlap, digest, is_name, names_a_runtime, schedule_of};
 use crate::clock::deliverable::{self, Deliverable};
 use crate::clock::schedule::{self, Cron, When};
 use crate::text;
@@ -108,6 +108,7 @@ pub fn parse(name: &str, path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError>
         log_max: fields.read_as("log_max", size)?.unwrap_or(1_000_000),
         beat: None,
         calls_model,
+        schedule: schedule_of(&[of("when"), of("tz")]),
         does: digest(&[of("run"), of("agent"), of("loadout"), of("only_if"), of("max_per_day"), of("retry"), &body]),
         file: text::digest::bytes_of_parts([bytes]),
         action,

@@ -3,7 +3,7 @@
 use super::super::act::ActKind;
 use super::call::Call;
 use super::engine::{Engine, Shell, UNK, fd_path};
-use super::inflate;
+use super::gzip;
 use super::picture::{self, Left, join, split};
 use super::{Packed, pattern};
 
@@ -110,6 +110,13 @@ fn cpio_members(b: &[u8]) -> Option<Vec<String>> {
     Some(out)
 }
 
+/// What `tar --one-top-level` names the directory after: the archive without its endings.
+fn stem(file: &str) -> &str {
+    let name = picture::split(file).1;
+    let name = ["gz", "bz2", "xz", "zst", "Z", "lz", "lzma"].iter().find_map(|e| name.strip_suffix(e)?.strip_suffix('.')).unwrap_or(name);
+    ["tar", "tgz", "tbz", "tbz2", "txz", "taz"].iter().find_map(|e| name.strip_suffix(e)?.strip_suffix('.')).unwrap_or(name)
+}
+
 /// Drops the first components of a member's name.
 fn strip(name: &str, n: usize) -> Option<String> {
     if n == 0 {
@@ -132,7 +139,9 @@ struct Tar {
     remove: bool,
     exclude: Vec<String>,
     scripts: Vec<String>,
-    transform: bool,
+    transform: Vec<String>,
+    /// Everything goes into this directory, unless it is in it already.
+    top: Option<String>,
     wild: bool,
     delete: bool,
 }
@@ -154,13 +163,13 @@ impl Engine<'_> {
             None => full,
         };
         let b = self.fs.bytes(&path, MAX_ARCHIVE)?;
-        self.work += b.len() / 64;
+        super::fuel::did(b.len() / 8);
         self.unpacked(b)
     }
 
     fn unpacked(&mut self, b: Vec<u8>) -> Option<Vec<u8>> {
         let how = match b.get(..4)? {
-            [0x1f, 0x8b, ..] => return inflate::gunzip(&b, MAX_ARCHIVE),
+            [0x1f, 0x8b, ..] => return gzip::gunzip(&b, MAX_ARCHIVE),
             [0xfd, b'7', b'z', b'X'] => Packed::Xz,
             [b'B', b'Z', b'h', _] => Packed::Bzip2,
             [0x28, 0xb5, 0x2f, 0xfd] => Packed::Zstd,
@@ -272,7 +281,7 @@ impl Engine<'_> {
                             (self.full(sh, &join(&dir, n)), n.trim_start_matches('/').to_owned())
                         })
                         .collect();
-                    if t.exclude.is_empty() && !t.transform {
+                    if t.exclude.is_empty() && t.transform.is_empty() {
                         self.print_members(sh, &names);
                     } else {
                         self.put(sh, 1, &UNK.to_string());
@@ -295,10 +304,6 @@ impl Engine<'_> {
                     self.members_unknown(sh, &first_dir, &file);
                     return;
                 };
-                if t.transform {
-                    self.members_unknown(sh, &first_dir, &file);
-                    return;
-                }
                 for (name, link) in members {
                     let bare = name.trim_end_matches('/');
                     let named = t.names.is_empty()
@@ -323,6 +328,16 @@ impl Engine<'_> {
                     }
                     if n.is_empty() || n == "./" {
                         continue;
+                    }
+                    for expr in &t.transform {
+                        n = super::sed::substitute_name(expr, &n);
+                    }
+                    if let Some(top) = &t.top {
+                        let top = if top.is_empty() { stem(&file) } else { top.trim_end_matches('/') };
+                        let bare = n.trim_start_matches("./");
+                        if !bare.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+                            n = join(top, bare);
+                        }
                     }
                     let dir = t.dirs.iter().fold(".".to_owned(), |a, d| join(&a, &d.1));
                     if t.keep_old && self.exists(sh, &join(&dir, &n)) {
@@ -433,7 +448,8 @@ impl Engine<'_> {
                     "remove-files" => t.remove = true,
                     "exclude" => t.exclude.push(v),
                     "wildcards" => t.wild = true,
-                    "transform" | "xform" => t.transform = true,
+                    "transform" | "xform" => t.transform.push(v),
+                    "one-top-level" => t.top = Some(v),
                     "index-file" | "listed-incremental" => self.effect(sh, 'W', &v, false),
                     "checkpoint-action" => {
                         if let Some(s) = v.strip_prefix("exec=") {

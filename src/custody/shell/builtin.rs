@@ -14,7 +14,7 @@ impl Engine<'_> {
             self.unknown("nested too deep", name);
             return Flow::Next;
         }
-        self.spend(2_000 + 4 * argv.iter().map(|a| a.len() + 8).sum::<usize>());
+        super::fuel::did(2_000 + 4 * argv.iter().map(|a| a.len() + 8).sum::<usize>());
         if shell {
             if let Some(body) = sh.funcs.get(name).cloned() {
                 return self.function(sh, &body, &argv[1..]);

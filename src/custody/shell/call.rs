@@ -438,6 +438,7 @@ impl Engine<'_> {
             "awk" => self.awk(sh, c),
             "perl" | "ruby" | "python" | "node" | "php" => self.interpreter(sh, special, argv),
             "patch" => self.patch(sh, c),
+            "loci" => self.loci(sh, argv),
             "apply_patch" => self.apply_patch(sh, c),
             "ed" => self.ed(sh, c),
             "vim" => self.vim(sh, c, argv),

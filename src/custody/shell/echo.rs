@@ -4,7 +4,7 @@ use super::call::Call;
 use super::engine::{Engine, Shell, UNK, fd_path};
 use super::picture::{self, join};
 use super::regex::{self, Flavor, Regex};
-use super::{Kind, inflate};
+use super::{Kind, gzip};
 
 /// Most lines or files that are looked at.
 const MAX_LINES: usize = 4000;
@@ -395,7 +395,7 @@ impl Engine<'_> {
         let mut out = String::new();
         for f in files {
             let full = self.full(sh, f);
-            let bytes = self.fs.bytes(&full, picture::MAX_FILE).and_then(|b| inflate::gunzip(&b, picture::MAX_FILE));
+            let bytes = self.fs.bytes(&full, picture::MAX_FILE).and_then(|b| gzip::gunzip(&b, picture::MAX_FILE));
             match bytes {
                 Some(b) => out.push_str(&String::from_utf8_lossy(&b)),
                 None => out.push(UNK),

@@ -4,7 +4,7 @@
 use super::super::act::{Act, ActKind};
 use super::picture::{self, Left, Memory, Picture};
 use super::syntax::Cmd;
-use super::{Found, GitAnswer, Ground, Input, Kind, Reading, Unknown, Words, World, parse};
+use super::{Found, GitAnswer, Ground, Input, Kind, Reading, Unknown, Words, World, fuel, parse};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -22,14 +22,16 @@ const UNKNOWN_NAME: &str = "\u{FFFD}";
 const MAX_STEPS: u32 = 4_000;
 /// Most ways that are taken through open questions.
 const MAX_WAYS: usize = 48;
+/// Most reasons that are noted.
+const MAX_UNKNOWN: usize = 64;
+/// The reason where the budget is used up.
+const TOO_LONG: &str = "too long to follow";
 /// Most acts that are noted.
 const MAX_ACTS: usize = 4_096;
 /// Longest text of a variable, a stream or a word.
 pub(crate) const MAX_TEXT: usize = 128 * 1024;
 /// Deepest nesting of scripts in scripts and calls in calls.
 pub(crate) const MAX_DEPTH: u32 = 24;
-/// Most characters that are expanded, over all ways.
-const MAX_WORK: usize = 2 << 20;
 
 /// What a command leaves the script with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +167,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) ins: Vec<Stream>,
     fork: Fork,
     steps: u32,
-    pub(crate) work: usize,
     pub(crate) depth: u32,
     scripts: HashMap<String, Rc<Result<Cmd, String>>>,
     pub(crate) asked: HashMap<String, Option<Rc<GitAnswer>>>,
@@ -182,6 +183,7 @@ pub(crate) struct Engine<'a> {
 
 /// Follows a command in all its ways.
 pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
+    fuel::start();
     let memory = Memory::default();
     let mut e = Engine {
         input,
@@ -192,7 +194,6 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         ins: Vec::new(),
         fork: Fork::default(),
         steps: 0,
-        work: 0,
         depth: 0,
         scripts: HashMap::new(),
         asked: HashMap::new(),
@@ -205,7 +206,7 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
     let mut plans: std::collections::VecDeque<Vec<bool>> = std::collections::VecDeque::from([Vec::new()]);
     let mut ways = 0;
     while let Some(plan) = plans.pop_front() {
-        if ways == MAX_WAYS || e.steps > MAX_STEPS || e.work > MAX_WORK {
+        if ways == MAX_WAYS || e.steps > MAX_STEPS || fuel::empty() {
             e.unknown("too many ways through this command", "");
             break;
         }
@@ -245,6 +246,17 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
             }
         }
     }
+    if fuel::empty() {
+        // what did not fit is not known, whoever gave up on it
+        e.out.unknown.truncate(MAX_UNKNOWN - 1);
+        e.unknown(TOO_LONG, "");
+        e.out.cwd_after = None;
+    }
+    if fuel::doubted() {
+        e.out.unknown.truncate(MAX_UNKNOWN - 1);
+        e.unknown("a pattern takes too long to match", "");
+    }
+    e.out.spent = fuel::used();
     e.out
 }
 
@@ -270,26 +282,23 @@ impl Engine<'_> {
     /// Counts one step; false where there have been too many.
     pub(crate) fn step(&mut self) -> bool {
         self.steps += 1;
-        if self.steps > MAX_STEPS || self.work > MAX_WORK {
-            if self.steps < u32::MAX - 10 && self.out.unknown.len() < 64 {
-                self.unknown("too long to follow", "");
-            }
+        if self.steps > MAX_STEPS || fuel::empty() {
+            self.unknown(TOO_LONG, "");
             return false;
         }
         true
     }
 
-    /// Counts work that was done.
-    pub(crate) fn spend(&mut self, n: usize) -> bool {
-        self.work += n;
-        self.work <= MAX_WORK
+    /// Counts work that is done; false where the budget is used up, which is noted at the end.
+    pub(crate) fn spend(&self, n: usize) -> bool {
+        fuel::spend(n)
     }
 
     /// Notes that something can't be known.
     pub(crate) fn unknown(&mut self, why: &str, word: &str) {
         let word: String = word.chars().take(200).map(|c| if c == UNK { '?' } else { c }).collect();
         let u = Unknown { why: why.to_owned(), word };
-        if self.out.unknown.len() < 64 && !self.out.unknown.contains(&u) {
+        if self.out.unknown.len() < MAX_UNKNOWN && !self.out.unknown.contains(&u) {
             self.out.unknown.push(u);
         }
     }
@@ -299,8 +308,9 @@ impl Engine<'_> {
         if let Some(p) = self.scripts.get(text) {
             return Rc::clone(p);
         }
-        self.work += 500 + text.len() * 16;
-        let p = Rc::new(parse::parse(text));
+        // a script that is too much as a whole may begin with lines that are not
+        let cost = parse::cost(text);
+        let p = Rc::new(if fuel::has(cost) && self.spend(cost) { parse::parse(text) } else { Err(TOO_LONG.into()) });
         self.scripts.insert(text.to_owned(), Rc::clone(&p));
         p
     }
@@ -466,6 +476,9 @@ impl Engine<'_> {
     /// The absolute path of a name in the directory in force.
     pub(crate) fn full(&self, sh: &Shell, name: &str) -> String {
         let p = picture::join(&sh.cwd, name);
+        if !p.starts_with("/proc/") {
+            return p;
+        }
         for own in ["/proc/self/cwd", "/proc/thread-self/cwd", &format!("/proc/{UNK}/cwd")] {
             if let Some(rest) = p.strip_prefix(own)
                 && (rest.is_empty() || rest.starts_with('/'))
@@ -503,6 +516,11 @@ impl Engine<'_> {
             if at.ours {
                 path = at.path;
             }
+        }
+        let (mut follow, mut below) = (follow, below);
+        if let Some(made) = self.fs.replaced(&path, follow) {
+            // what the command put where a link stood: nobody else can see that the link is gone
+            (path, follow, below) = (made, false, false);
         }
         if path.contains(UNK) {
             self.unknown("part of a path is not known", name);

@@ -446,7 +446,7 @@ impl Engine<'_> {
             return;
         }
         let Some(names) = self.fs.list(dir) else { return };
-        self.spend(names.len() * 4);
+        super::fuel::did(names.len() * 4);
         for (name, kind) in names.iter() {
             if name.starts_with('.') && !sh.opts.dotglob {
                 continue;

@@ -9,6 +9,32 @@ use super::{Ground, Kind, pattern};
 /// Most entries of a tree that is copied.
 const MAX_TREE: usize = 3000;
 
+/// Which files `rsync` takes.
+#[derive(Clone, Copy, Debug)]
+struct Only {
+    /// Those that are at their destination, those that are not; none for both.
+    there: Option<bool>,
+    /// Also what looks the same by length and time.
+    alike: bool,
+}
+
+impl Only {
+    fn of(c: &Call) -> Self {
+        let there = if c.has(&["--existing", "--ignore-non-existing"]) {
+            Some(true)
+        } else if c.has(&["--ignore-existing"]) {
+            Some(false)
+        } else {
+            None
+        };
+        Self { there, alike: c.has(&["-I", "--ignore-times", "-c", "--checksum"]) }
+    }
+
+    fn takes(self, there: bool) -> bool {
+        self.there.is_none_or(|wanted| wanted == there)
+    }
+}
+
 impl Engine<'_> {
     /// Sources, and the target that each of them gets.
     fn pairs(&self, sh: &Shell, c: &Call) -> Vec<(String, String)> {
@@ -761,7 +787,8 @@ impl Engine<'_> {
                     let base = if inside || c.has(&["-R"]) { String::new() } else { split(s).1.to_owned() };
                     let base = if c.has(&["-R", "--relative"]) { s.trim_start_matches('/').to_owned() } else { base };
                     let mut budget = MAX_TREE;
-                    self.rsync_tree(sh, &from, to, &base, &kept, &mut copied, &mut budget, 0);
+                    let only = Only::of(c);
+                    self.rsync_tree(sh, &from, to, &base, &kept, only, &mut copied, &mut budget, 0);
                     if budget == 0 {
                         self.unknown("too many files", s);
                     }
@@ -771,7 +798,7 @@ impl Engine<'_> {
                     let full = self.full(sh, to);
                     let dst =
                         if self.fs.is_dir(&full) || to.ends_with('/') || sources.len() > 1 { join(to, split(s).1) } else { to.clone() };
-                    if c.has(&["--ignore-existing"]) && self.exists(sh, &dst) || c.has(&["--existing"]) && !self.exists(sh, &dst) {
+                    if !Only::of(c).takes(self.exists(sh, &dst)) {
                         continue;
                     }
                     self.act(sh, ActKind::Write, &dst, false, false);
@@ -793,6 +820,13 @@ impl Engine<'_> {
         }
     }
 
+    /// Whether `rsync` takes two files for the same without looking into them: length and time. The mode has to be the same as
+    /// well, since that is brought along.
+    fn alike(&self, sh: &Shell, from: &str, to: &str) -> bool {
+        let meta = |path: &str| self.fs.meta(&self.fs.at(path, false).path).filter(|meta| meta.kind == Kind::File);
+        matches!((meta(from), meta(&self.full(sh, to))), (Some(a), Some(b)) if (a.len, a.mtime, a.mode) == (b.len, b.mtime, b.mode))
+    }
+
     #[expect(clippy::too_many_arguments, reason = "a walk that carries its rules along")]
     fn rsync_tree(
         &mut self,
@@ -801,6 +835,7 @@ impl Engine<'_> {
         to: &str,
         rel: &str,
         kept: &[String],
+        only: Only,
         copied: &mut Vec<String>,
         budget: &mut usize,
         depth: u32,
@@ -810,6 +845,9 @@ impl Engine<'_> {
             copied.push(rel.to_owned());
             let dst = join(to, rel);
             if !self.exists(sh, &dst) {
+                if only.there == Some(true) {
+                    return;
+                }
                 self.act(sh, ActKind::Create, &dst, false, false);
             }
         }
@@ -823,10 +861,13 @@ impl Engine<'_> {
                 continue;
             }
             if *kind == Kind::Dir {
-                self.rsync_tree(sh, &join(from, name), to, &r, kept, copied, budget, depth + 1);
+                self.rsync_tree(sh, &join(from, name), to, &r, kept, only, copied, budget, depth + 1);
             } else {
                 copied.push(r.clone());
-                self.copied(sh, &join(from, name), &join(to, &r), false);
+                let dst = join(to, &r);
+                if only.takes(self.exists(sh, &dst)) && (only.alike || !self.alike(sh, &join(from, name), &dst)) {
+                    self.copied(sh, &join(from, name), &dst, false);
+                }
             }
         }
     }

@@ -138,6 +138,10 @@ impl Engine<'_> {
             return a.clone();
         }
         let a = self.fs.world().git(std::path::Path::new(&dir.path), args, &r.env).map(Rc::new);
+        if a.is_none() {
+            // no answer is not the answer that nothing changes, whatever the caller makes of it
+            self.unknown("git did not answer", &r.verb);
+        }
         self.asked.insert(key, a.clone());
         a
     }
@@ -190,7 +194,8 @@ impl Engine<'_> {
         } else {
             &["status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames"]
         };
-        let all = self.names(r, args)?;
+        let all = self.names(r, args);
+        let all = self.told(r, all)?;
         Some(
             all.into_iter()
                 .filter_map(|l| {

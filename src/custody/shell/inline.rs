@@ -100,6 +100,8 @@ struct Found<'e, 'a> {
     args: Vec<String>,
     stdin: Option<String>,
     aliases: HashMap<String, String>,
+    /// What the program prints, where printing it is all it does.
+    printed: Option<String>,
 }
 
 impl Found<'_, '_> {
@@ -747,7 +749,7 @@ impl Found<'_, '_> {
 
     /// Looks over a whole program, twice: the second time the parameters of its functions hold what they are called with.
     fn program(&mut self, text: &str) {
-        if self.e.depth > 12 || !self.e.spend(text.len() * 12) {
+        if self.e.depth > 12 || !self.e.spend(text.len() * 30) {
             self.e.unknown("nested too deep", "");
             return;
         }
@@ -769,6 +771,10 @@ impl Found<'_, '_> {
             renames: HashMap::new(),
         };
         w.program(&toks);
+        let printed = only_print(&toks, lang).and_then(|from| {
+            let (v, next) = w.expr(&toks, from, 0);
+            (toks.len() - next <= 1 && !v.list && v.any.len() == 1).then(|| v.any[0].clone())
+        });
         let again = w.defs.values().any(|p| !p.is_empty()) || w.vars.contains_key("_");
         let (vars, defs) = (std::mem::take(&mut w.vars), std::mem::take(&mut w.defs));
         if again {
@@ -778,6 +784,7 @@ impl Found<'_, '_> {
             let mut w = Walk { lang, vars, defs, host: self, fuel: 40_000, assigned: params, renames: HashMap::new() };
             w.program(&toks);
         }
+        self.printed = printed;
         self.e.depth -= 1;
     }
 
@@ -853,6 +860,21 @@ impl Found<'_, '_> {
     }
 }
 
+/// Where the one thing begins that a Python program prints, when printing it is all it does: imports, names, and a last
+/// statement `print(…)`.
+fn only_print(t: &[Tok], lang: Lang) -> Option<usize> {
+    if lang != Lang::Python {
+        return None;
+    }
+    let is = |tok: &Tok, names: &[&str]| matches!(tok, Tok::Name(n) if names.contains(&n.as_str()));
+    let end = t.iter().rposition(|tok| !matches!(tok, Tok::Line))?;
+    let at = t.iter().position(|tok| is(tok, &["print"]))?;
+    let open = matches!(t.get(at + 1), Some(Tok::Op(o)) if o == "(") && matches!(&t[end], Tok::Op(o) if o == ")");
+    let plain = !t.iter().any(|tok| is(tok, &["if", "for", "while", "def", "class", "try", "with", "lambda", "exec", "eval", "sys"]));
+    let once = t.iter().filter(|tok| is(tok, &["print"])).count() == 1;
+    (open && plain && once && end + 1 == t.len()).then_some(at + 2)
+}
+
 /// Options of an interpreter that take a value.
 fn with_value(lang: Lang) -> &'static str {
     match lang {
@@ -878,7 +900,6 @@ impl Engine<'_> {
         let mut inplace: Option<String> = None;
         let mut look = false;
         let mut module: Option<String> = None;
-        let mut loops = false;
         let mut cwd: Option<String> = None;
         let mut i = 1;
         while i < argv.len() {
@@ -927,7 +948,6 @@ impl Engine<'_> {
                     k += 1;
                     continue;
                 }
-                loops |= matches!(ch, 'n' | 'p') && matches!(lang, Lang::Perl | Lang::Ruby);
                 look |= matches!(
                     (ch, lang),
                     ('V' | 'h', _)
@@ -1024,12 +1044,10 @@ impl Engine<'_> {
         if let Some(d) = cwd {
             sub.cwd = self.full(sh, &d);
         }
-        let mut f = Found { e: self, sh: sub, lang, args: rest.clone(), stdin, aliases: HashMap::new() };
+        let mut f = Found { e: self, sh: sub, lang, args: rest.clone(), stdin, aliases: HashMap::new(), printed: None };
         f.program(&text);
-        if loops {
-            let _ = f;
-        }
-        self.put(sh, 1, &UNK.to_string());
+        let said = f.printed.take().map_or_else(|| UNK.to_string(), |said| said + "\n");
+        self.put(sh, 1, &said);
         sh.status = None;
     }
 

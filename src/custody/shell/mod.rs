@@ -12,11 +12,13 @@
 //! | `expand`, `param`, `brace`, `arith`, `pattern` | what a word becomes |
 //! | `picture` | the disk as the command sees it |
 //! | `engine`, `flow`, `redirect`, `builtin` | following the script |
+//! | `fuel` | how much work one reading may be |
 //! | `table`, `call`, `files` | commands that write, as data, and those that need more than a row |
 //! | `wrap`, `seek` | programs that run programs; `find` |
 //! | `echo` | what well-known programs print |
 //! | `git`, `gitask` | git, judged by asking git |
-//! | `archive`, `inflate`, `patchfile` | members of archives, targets of patches |
+//! | `loci` | loci's own verbs |
+//! | `archive`, `gzip`, `patchfile` | members of archives, targets of patches |
 //! | `inline`, `scan`, `awk`, `sed`, `make`, `edit` | programs inside of a command |
 //! | `regex` | a small matcher for the above |
 
@@ -32,10 +34,12 @@ mod engine;
 mod expand;
 mod files;
 mod flow;
+mod fuel;
 mod git;
 mod gitask;
-mod inflate;
+mod gzip;
 mod inline;
+mod loci;
 mod make;
 mod param;
 mod parse;
@@ -183,7 +187,13 @@ pub struct Reading {
     pub staged: Vec<PathBuf>,
     /// What to do instead, where nothing is refused by path (an unfetched `git pull`).
     pub way_out: Option<String>,
+    /// How much of the work budget was used, in the units of [`BUDGET`].
+    pub spent: u64,
 }
+
+/// The work that one reading may be; a unit is about ten nanoseconds of a release build. When it is used up the answer is
+/// can't-know, with the acts found until then.
+pub const BUDGET: u64 = fuel::BUDGET;
 
 /// Follows a command.
 pub fn read(input: &Input<'_>, world: &dyn World) -> Reading {

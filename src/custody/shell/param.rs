@@ -340,7 +340,7 @@ impl Engine<'_> {
 
     /// Sets a variable.
     pub(crate) fn assign(&mut self, sh: &mut Shell, name: &str, text: String) {
-        self.work += text.len() * 6;
+        super::fuel::did(text.len() * 6);
         let text = bounded(text);
         let mut target = name.to_owned();
         if let Some(Value::Ref(r)) = sh.vars.get(name).map(|v| &v.value) {

@@ -37,6 +37,27 @@ pub(crate) fn parse(text: &str) -> Result<Cmd, String> {
     }
 }
 
+/// What parsing a script costs, in units of work: the parser is quadratic in the pieces of a list or pipeline and in words,
+/// and reads what is nested in parentheses once more at each level.
+pub(crate) fn cost(text: &str) -> usize {
+    let (mut pieces, mut words, mut depth, mut deepest) = (0_usize, 0_usize, 0_usize, 0_usize);
+    for byte in text.bytes() {
+        match byte {
+            b'|' | b'&' | b';' | b'`' => pieces += 1,
+            b' ' => words += 1,
+            b'(' => {
+                pieces += 1;
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    // a long script that does not parse is tried by its lines, and given up for each of them
+    500 + text.len() * 4 + pieces * pieces / 4 + words * words / 64 + deepest.min(100).pow(3) * 150
+}
+
 /// An upper bound of how deep constructs can nest: opening characters and words, without looking at quotes.
 fn nesting(text: &str) -> usize {
     let (mut depth, mut max) = (0usize, 0usize);

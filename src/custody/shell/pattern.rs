@@ -1,7 +1,7 @@
 //! Shell patterns: `*`, `?`, `[…]`, extended forms. In a pattern a backslash makes the next character literal.
 
-/// Steps after which matching gives up with "no".
-const FUEL: u32 = 200_000;
+/// Steps after which matching one name gives up. What one reading may match in all is its work budget.
+const FUEL: u32 = 100_000;
 
 /// Whether a pattern has anything alive in it.
 pub(crate) fn alive(p: &str) -> bool {
@@ -61,7 +61,8 @@ pub(crate) fn matches_fold(pattern: &str, text: &str) -> bool {
 }
 
 fn go(p: &[char], t: &[char], fuel: &mut u32, depth: u32) -> bool {
-    if *fuel == 0 || depth > 400 {
+    if *fuel == 0 || depth > 400 || !super::fuel::spend(2) {
+        super::fuel::doubt();
         return false;
     }
     *fuel -= 1;

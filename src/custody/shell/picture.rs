@@ -1,11 +1,14 @@
 //! The disk as the command sees it: the real one, under what the command itself has changed so far.
 
-use super::{Kind, Meta, World};
+use super::{Kind, Meta, World, fuel};
+use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
+/// What a question to the disk costs, in units of work.
+const QUESTION: usize = 150;
 /// Longest file whose content is looked at, in bytes.
 pub(crate) const MAX_FILE: usize = 256 * 1024;
 /// Most names of one directory.
@@ -56,6 +59,10 @@ pub(crate) struct Picture<'a> {
     /// Names of one file: a write to the first also writes the second.
     hard: Vec<(String, String)>,
     links: bool,
+    /// Directories whose path holds no link, as the picture is now.
+    plain: RefCell<HashSet<String>>,
+    /// Where a link stands on the real disk, and the command has put something else.
+    replaced: Vec<String>,
 }
 
 /// Joins a path to a directory, without touching `.` or `..`.
@@ -93,7 +100,7 @@ pub(crate) fn split(path: &str) -> (&str, &str) {
 
 impl<'a> Picture<'a> {
     pub(crate) fn new(world: &'a dyn World, memory: &'a Memory) -> Self {
-        Self { world, memory, left: BTreeMap::new(), hard: Vec::new(), links: false }
+        Self { world, memory, left: BTreeMap::new(), hard: Vec::new(), links: false, plain: RefCell::default(), replaced: Vec::new() }
     }
 
     pub(crate) fn world(&self) -> &'a dyn World {
@@ -101,20 +108,20 @@ impl<'a> Picture<'a> {
     }
 
     /// Where a path really stands after the command's own moves, for a path without links.
-    fn origin(&self, path: &str) -> Result<String, ()> {
+    fn origin<'p>(&self, path: &'p str) -> Result<Cow<'p, str>, ()> {
         if self.left.is_empty() {
-            return Ok(path.to_owned());
+            return Ok(path.into());
         }
         let mut here = path;
         loop {
             match self.left.get(here) {
                 Some(Left::Gone) => return Err(()),
                 Some(Left::Dir) if here.len() < path.len() => return Err(()),
-                Some(Left::From(src)) => return Ok(format!("{src}{}", &path[here.len()..])),
+                Some(Left::From(src)) => return Ok(format!("{src}{}", &path[here.len()..]).into()),
                 _ => {}
             }
             match here.rfind('/') {
-                Some(0) | None => return Ok(path.to_owned()),
+                Some(0) | None => return Ok(path.into()),
                 Some(i) => here = &here[..i],
             }
         }
@@ -136,11 +143,14 @@ impl<'a> Picture<'a> {
         if real.contains(super::engine::UNK) {
             return None;
         }
-        if let Some(m) = self.memory.meta.borrow().get(&real) {
+        if let Some(m) = self.memory.meta.borrow().get(&*real) {
             return *m;
         }
-        let m = self.world.meta(Path::new(&real));
-        self.memory.meta.borrow_mut().insert(real, m);
+        if !fuel::spend(QUESTION) {
+            return None;
+        }
+        let m = self.world.meta(Path::new(&*real));
+        self.memory.meta.borrow_mut().insert(real.into_owned(), m);
         m
     }
 
@@ -169,21 +179,29 @@ impl<'a> Picture<'a> {
             return Some((t.clone(), true));
         }
         let real = self.origin(path).ok()?;
-        let target = self.world.read_link(Path::new(&real))?;
+        if !fuel::spend(QUESTION) {
+            return None;
+        }
+        let target = self.world.read_link(Path::new(&*real))?;
         Some((target.to_str()?.to_owned(), real != path))
     }
 
     /// Follows an absolute path through links and `..`; the last link only where `follow`.
     pub(crate) fn at(&self, path: &str, follow: bool) -> At {
-        let mut todo: Vec<String> = path.split('/').rev().filter(|p| !p.is_empty()).map(str::to_owned).collect();
         // a slash at the end follows the last link
         let follow = follow || path.ends_with('/');
-        let mut out = String::new();
+        // the way begins behind the longest part that is known to be plain
+        let known = {
+            let plain = self.plain.borrow();
+            path.rmatch_indices('/').map(|(i, _)| i).find(|i| plain.contains(&path[..*i])).unwrap_or(0)
+        };
+        let mut out = path[..known].to_owned();
+        let mut todo: Vec<Cow<'_, str>> = path[known..].split('/').rev().filter(|p| !p.is_empty()).map(Cow::Borrowed).collect();
         let mut hops = 0;
         let mut ours = false;
         let mut kind = Some(Kind::Dir);
         while let Some(part) = todo.pop() {
-            match part.as_str() {
+            match &*part {
                 "." => continue,
                 ".." => {
                     out.truncate(out.rfind('/').unwrap_or(0));
@@ -196,6 +214,9 @@ impl<'a> Picture<'a> {
             out.push('/');
             out.push_str(&part);
             kind = self.kind(&out);
+            if kind == Some(Kind::Dir) && !self.plain.borrow().contains(&out) {
+                self.plain.borrow_mut().insert(out.clone());
+            }
             if kind == Some(Kind::Link) && (follow || !todo.is_empty()) {
                 hops += 1;
                 if hops > 40 {
@@ -208,7 +229,7 @@ impl<'a> Picture<'a> {
                     } else {
                         out.truncate(before);
                     }
-                    todo.extend(target.split('/').rev().filter(|p| !p.is_empty()).map(str::to_owned));
+                    todo.extend(target.split('/').rev().filter(|p| !p.is_empty()).map(|p| Cow::Owned(p.to_owned())));
                     kind = Some(Kind::Dir);
                 }
             }
@@ -239,15 +260,17 @@ impl<'a> Picture<'a> {
         let fresh = matches!(self.left.get(&at.path), Some(Left::Dir));
         let base = match real {
             Some(r) if !fresh => {
-                let kept = self.memory.lists.borrow().get(&r).cloned();
+                let kept = self.memory.lists.borrow().get(&*r).cloned();
                 match kept {
                     Some(l) => l,
+                    None if !fuel::spend(4 * QUESTION) => None,
                     None => {
-                        let l = self.world.list(Path::new(&r), MAX_LIST).map(|mut l| {
+                        let l = self.world.list(Path::new(&*r), MAX_LIST).map(|mut l| {
+                            fuel::did(l.len() * 8);
                             l.sort_by(|a, b| a.0.cmp(&b.0));
                             Rc::new(l)
                         });
-                        self.memory.lists.borrow_mut().insert(r, l.clone());
+                        self.memory.lists.borrow_mut().insert(r.into_owned(), l.clone());
                         l
                     }
                 }
@@ -288,13 +311,17 @@ impl<'a> Picture<'a> {
             return c.as_ref().map(|c| c.as_bytes().to_vec());
         }
         let real = self.origin(&at.path).ok()?;
-        if let Some(b) = self.memory.files.borrow().get(&real) {
+        if let Some(b) = self.memory.files.borrow().get(&*real) {
             return b.as_ref().map(|b| b.to_vec());
         }
-        let b = self.world.read(Path::new(&real), max);
+        if !fuel::spend(2 * QUESTION) {
+            return None;
+        }
+        let b = self.world.read(Path::new(&*real), max);
+        fuel::did(b.as_ref().map_or(0, |b| b.len() / 8));
         // a second way through the command asks again
         if b.as_ref().is_none_or(|b| b.len() < 16_384) && max >= MAX_FILE {
-            self.memory.files.borrow_mut().insert(real, b.as_deref().map(Rc::from));
+            self.memory.files.borrow_mut().insert(real.into_owned(), b.as_deref().map(Rc::from));
         }
         b
     }
@@ -323,6 +350,14 @@ impl<'a> Picture<'a> {
                 self.left.remove(&p);
             }
         }
+        if matches!(what, Left::Dir | Left::File(_) | Left::From(_))
+            && matches!(self.left.get(&at.path), Some(Left::Gone))
+            && self.memory.meta.borrow().get(&at.path).is_none_or(|m| m.is_some_and(|m| m.kind == Kind::Link))
+            && self.world.read_link(Path::new(&at.path)).is_some()
+        {
+            self.replaced.push(at.path.clone());
+        }
+        self.plain.borrow_mut().retain(|dir| !dir.strip_prefix(&at.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
         self.left.insert(at.path, what);
     }
 
@@ -337,7 +372,7 @@ impl<'a> Picture<'a> {
                     None => return,
                 },
                 Some(_) => match self.origin(&src.path) {
-                    Ok(o) => Left::From(o),
+                    Ok(o) => Left::From(o.into_owned()),
                     Err(()) => Left::Dir,
                 },
                 None => return,
@@ -354,9 +389,20 @@ impl<'a> Picture<'a> {
         let src = self.at(from, true);
         let what = match self.left.get(&src.path) {
             Some(l @ Left::File(_)) => l.clone(),
-            _ => self.origin(&src.path).map_or(Left::File(None), Left::From),
+            _ => self.origin(&src.path).map_or(Left::File(None), |o| Left::From(o.into_owned())),
         };
         self.leave(to, true, what);
+    }
+
+    /// For a path that leads to or through what the command has put where a link stood: where that stands.
+    pub(crate) fn replaced(&self, path: &str, follow: bool) -> Option<String> {
+        if self.replaced.is_empty() {
+            return None;
+        }
+        let at = self.at(path, follow).path;
+        let made =
+            self.replaced.iter().find(|p| at.strip_prefix(p.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))?;
+        (!matches!(self.left.get(made), Some(Left::Gone | Left::Link(_)))).then(|| made.clone())
     }
 
     /// Whether a file stands on the real disk, and the command has not changed it.

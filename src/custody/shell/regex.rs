@@ -235,7 +235,8 @@ type Next<'k> = &'k mut dyn FnMut(&mut M<'_>, usize) -> bool;
 
 impl M<'_> {
     fn seq(&mut self, nodes: &[Node], i: usize, depth: usize, next: Next<'_>) -> bool {
-        if self.fuel == 0 || depth > 300 {
+        if self.fuel == 0 || depth > 300 || !super::fuel::spend(3) {
+            super::fuel::doubt();
             return false;
         }
         self.fuel -= 1;

@@ -782,7 +782,7 @@ impl Walk<'_> {
         next.max(k + 1)
     }
 
-    fn expr(&mut self, t: &[Tok], i: usize, depth: u32) -> (Val, usize) {
+    pub(crate) fn expr(&mut self, t: &[Tok], i: usize, depth: u32) -> (Val, usize) {
         if self.fuel == 0 || depth > 30 {
             self.fuel = self.fuel.saturating_sub(1);
             return (Val::default(), i + 1);
@@ -1153,7 +1153,14 @@ impl Walk<'_> {
         }
         // an open brace that begins a block belongs to what follows
         let inner = t[i..end].to_vec();
-        let (a, _) = self.args(&inner, 0, "\0", depth + 1);
+        let (mut a, _) = self.args(&inner, 0, "\0", depth + 1);
+        // `unlink for LIST`: without arguments it is about `$_`
+        if self.lang == Lang::Perl
+            && inner.is_empty()
+            && let Some(topic) = self.vars.get("_")
+        {
+            a.pos = vec![topic.clone()];
+        }
         (a, end)
     }
 

@@ -338,6 +338,24 @@ fn substitute(re: &Regex, with: &str, all: bool, nth: usize, perl: bool, line: &
     Some(out)
 }
 
+/// Applies `tar --transform` to a name, in which a basic expression stands unless there is an `x` behind it. Marked as not
+/// known where it can't be worked out.
+pub(crate) fn substitute_name(expr: &str, name: &str) -> String {
+    let c: Vec<char> = expr.trim().chars().collect();
+    let flags = c.get(1).and_then(|d| expr.rsplit(*d).next()).unwrap_or("");
+    // flags that say which kinds of members it is for, and several expressions in one, are rare
+    if c.first() != Some(&'s') || c.get(1).is_none_or(|d| d.is_alphanumeric()) || !flags.chars().all(|f| matches!(f, 'g' | 'i' | 'x')) {
+        return UNK.to_string();
+    }
+    let mut s = Script::default();
+    let flavor = if flags.contains('x') { Flavor::Extended } else { Flavor::Basic };
+    let mut p = P { c: &c, i: 1, flavor };
+    match p.subst(&mut s) {
+        Do::Subst { re: Some(re), with, all, .. } => substitute(&re, &with, all, 1, false, name).unwrap_or_else(|| UNK.to_string()),
+        _ => UNK.to_string(),
+    }
+}
+
 /// Applies Perl's `s/…/…/` to a name; `None` where that is not known.
 pub(crate) fn substitute_once(expr: &str, text: &str) -> Option<String> {
     let e = expr.trim().trim_end_matches(';');

@@ -89,6 +89,7 @@ const ROWS: &[(&str, &str)] = &[
     ("node nodejs bun deno tsx ts-node", "*node"),
     ("php", "*php"),
     ("lua luajit Rscript osascript", "?"),
+    ("loci", "*loci"),
     ("apply_patch applypatch", "*apply_patch"),
     (
         "patch",
@@ -264,7 +265,7 @@ const ROWS: &[(&str, &str)] = &[
     (
         "bunx npx cargo pip pip3 pipx poetry uv uvx conda mamba gem bundle rake composer mvn gradle gradlew ant cmake ninja meson bazel buck scons just task tox nox pytest jest vitest mocha \
       webpack vite rollup next ng nx turbo lerna docker podman kubectl helm terraform ansible ansible-playbook vagrant dpkg apt apt-get aptitude snap brew yum dnf pacman apk nix nix-shell nix-build \
-      pre-commit husky act gh glab hub svn hg bzr fossil darcs jj claude codex gemini opencode aider goose qwen pi amp cursor-agent crush loci java scala kotlin groovy julia R ghc runghc stack cabal \
+      pre-commit husky act gh glab hub svn hg bzr fossil darcs jj claude codex gemini opencode aider goose qwen pi amp cursor-agent crush java scala kotlin groovy julia R ghc runghc stack cabal \
       elixir mix iex erl rebar3 swift swiftc xcodebuild dotnet msbuild mono tclsh wish expect guile racket sbcl clisp ocaml dune coqc psql mysql mongo mongosh redis-cli systemctl service journalctl \
       launchctl open xdg-open start screen tmux zellij reptyr gdb lldb perf bpftrace ipython jupyter irb pry",
         "*anything",

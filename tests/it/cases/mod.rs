@@ -3,7 +3,9 @@
 //! They are taken from `LOCI_CASES` (default `fixtures/cases`) by prefix, so other files of the same
 //! format can be run without touching the code.
 
+mod clock;
 pub(crate) mod filetool;
+mod forest;
 mod loadout;
 mod resolver;
 pub(crate) mod shell;

@@ -1,0 +1,219 @@
+//! `loci exec`: a command under mounts in which what is others' and the wall can't be written.
+
+mod report;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use serde_json::json;
+
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::output::table;
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody::asker::{self, Asker};
+use crate::custody::jail::harvest::{self, Layer};
+use crate::custody::jail::{self, Found, Planned, Use, Zone};
+use crate::custody::person::Person;
+use crate::sys::jail::{Access, Ending, Jailed, Mount, Stage, Trouble};
+use crate::sys::{disk, env, process, shown, time};
+use crate::text::name::AgentId;
+use crate::tree::dotdirs::Dotdirs;
+use crate::tree::{climb, settings};
+
+/// Run a command that can't write what is somebody else's
+///
+/// The kernel holds it: the directories of others and what only a person changes are read-only for the
+/// command and all that it starts; everything else is as without. What was refused is listed at the end
+/// and handed over to the owners.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Exit code: the command's own. 126: there is no jail here, and nothing was run; or the command can't be run. 127: it was not found.\n\nExamples:\n  loci exec -- make -j8\n  loci exec --as alice -- python3 scripts/migrate.py\n  loci exec --as alice --capture -- sed -i s/7/19/ billing/tax.rs   # the owner gets the patch\n  loci exec --as alice --dry-run -- true      # what would be held"
+)]
+pub struct Args {
+    /// Let writes into what is others' happen in a layer, and hand them over as a patch: captured, NOT applied
+    #[arg(long)]
+    capture: bool,
+    /// Print what would be held, and run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// The command
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// What the command runs under.
+struct Ready {
+    asker: Asker,
+    root: PathBuf,
+    found: Found,
+    mounts: Vec<Planned>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Where it can't be said who asks, or the settings can't be used.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let Some((program, rest)) = args.command.split_first() else {
+        return Err(Failure::new("usage", "failed to run: there is no command").hint("loci exec -- COMMAND"));
+    };
+    if context.flags.json && !args.dry_run {
+        return Err(Failure::new("usage", "--json needs --dry-run here: standard output is the command's"));
+    }
+    if !args.dry_run {
+        // Where the mail of a sender without a body waits: it has to be there to stay writable.
+        disk::make_dirs(&context.state.join("outbox"))?;
+    }
+    let ready = ready(context, args.capture)?;
+    if args.dry_run {
+        return planned(context, &ready);
+    }
+    for note in &ready.found.notes {
+        context.say(&format!("loci: note: {note}"));
+    }
+    for path in &ready.found.linked {
+        context.say(&format!("loci: note: {} has another name somewhere; through that one it can be written", context.shown(path)));
+    }
+    let over: Vec<PathBuf> = ready.mounts.iter().filter(|mount| mount.what == Use::Layer).map(|mount| mount.path.clone()).collect();
+    let scratch = if over.is_empty() { None } else { Some(harvest::prepare(&context.state, &over)?) };
+    let layers: &[Layer] = scratch.as_ref().map_or(&[], |(_, layers)| layers.as_slice());
+    let mounts: Vec<Mount> = ready.mounts.iter().map(|planned| mount(planned, layers)).collect();
+    let mut vars = Vec::new();
+    if context.flags.asker.is_some() {
+        vars.extend(ready.asker.agent.as_ref().map(|agent| (env::LOCI_AGENT, OsString::from(agent.as_str()))));
+        vars.extend(ready.asker.body.as_ref().map(|body| (env::LOCI_BODY, body.clone().into_os_string())));
+    }
+    let mut hearer = jail::hear::Hearer::new(&ready.mounts);
+    let jailed = Jailed { mounts: &mounts, cwd: &context.cwd, program, args: rest, vars: &vars };
+    let outcome = match crate::sys::jail::run(&jailed, Some(&mut |call| hearer.hear(&call))) {
+        Ok(outcome) => outcome,
+        Err(trouble) => {
+            if let Some((base, _)) = &scratch {
+                harvest::remove(base)?;
+            }
+            return Ok(not_run(context, &trouble));
+        }
+    };
+    // What the command has sent by loci's verbs.
+    super::delegate::drain(context, &ready.asker)?;
+    super::delegate::drain(context, &report::sender(context, &ready.asker)?)?;
+    report::report(context, &ready, &args.command, hearer, &outcome)?;
+    if let Some((base, layers)) = &scratch {
+        report::captured(context, &ready, base, layers, outcome.survivors.is_empty())?;
+    }
+    match outcome.ending {
+        Ending::Code(code) => Ok(Answer::Exit(code)),
+        Ending::Signal(signal) => crate::sys::jail::end_by(signal),
+    }
+}
+
+fn mount(planned: &Planned, layers: &[Layer]) -> Mount {
+    let layer = layers.iter().find(|layer| planned.what == Use::Layer && layer.over == planned.path);
+    let access = match (planned.what, layer) {
+        (Use::Layer, Some(layer)) => Access::Overlay { upper: layer.upper.clone(), work: layer.work.clone() },
+        (Use::Shut | Use::Layer, _) => Access::ReadOnly,
+        (Use::Opened | Use::Pinned, _) => Access::Keep,
+    };
+    Mount { path: planned.path.clone(), access }
+}
+
+/// Finds out who asks, and what is to be held.
+fn ready(context: &Context, capture: bool) -> Result<Ready, Failure> {
+    let root = top(context)?;
+    let asker = asker(context, &root)?;
+    let surroundings = grant::surroundings(context)?;
+    let found = jail::scan(&root, &asker, &surroundings, time::now());
+    let theirs = found.points.iter().filter(|(_, point)| capture && point.zone == Zone::Theirs);
+    let submounts = crate::sys::jail::mounts_below(&theirs.map(|(path, _)| path.as_path()).collect::<Vec<_>>());
+    let mounts = jail::plan(&found.points, &found.above, &submounts, capture);
+    Ok(Ready { asker, root, found, mounts })
+}
+
+/// Who asks. Inside an agent's session nobody becomes another by a flag.
+fn asker(context: &Context, root: &Path) -> Result<Asker, Failure> {
+    let (here, note) = asker::here(&context.env, &context.cwd)?;
+    let Some(id) = &context.flags.asker else {
+        if let Some(note) = note {
+            context.say(&format!("loci: note: {}", note.0));
+        }
+        return Ok(here);
+    };
+    let id = AgentId::new(id)?;
+    if here.agent.as_ref() == Some(&id) {
+        return Ok(here);
+    }
+    if let Person::No(evidence) = grant::person(context) {
+        let message = format!("failed to run as {id}: only a person may run as another agent ({evidence})");
+        return Err(Failure::new("asker", message).hint("loci exec -- COMMAND"));
+    }
+    Ok(asker::named(id, [context.cwd.as_path(), root]))
+}
+
+/// How far is looked: the root that was named, else the outermost directory up from here, below the
+/// home, that is the top of a repository or carries a dotdir.
+fn top(context: &Context) -> Result<PathBuf, Failure> {
+    let named = context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from));
+    if let Some(root) = named {
+        return Ok(disk::canonical(&context.absolute(&root))?);
+    }
+    let dotdirs: Dotdirs = settings::load(&context.home).map(|settings| settings.dotdirs).unwrap_or_default();
+    let here = disk::canonical(&context.cwd)?;
+    let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
+    let there = |path: &Path| matches!(disk::look(path), Ok(Some(_)));
+    let marked = |dir: &&Path| there(&dir.join(".git")) || dotdirs.iter().any(|(name, _)| there(&dir.join(name)));
+    let inside = |dir: &&Path| **dir != home && !home.starts_with(dir);
+    Ok(climb::up(&here).take_while(inside).filter(marked).last().unwrap_or(&here).to_owned())
+}
+
+/// `--dry-run`: what would be held.
+fn planned(context: &Context, ready: &Ready) -> Outcome {
+    context.print(
+        || {
+            let row = |mount: &Planned| {
+                let whose = if mount.whose.is_empty() { String::new() } else { format!("{}'s", mount.whose) };
+                vec![mount.what.word().to_owned(), context.shown(&mount.path), whose]
+            };
+            let rows: Vec<Vec<String>> = ready.mounts.iter().map(row).collect();
+            if rows.is_empty() { format!("nothing below {} has to be held\n", context.shown(&ready.root)) } else { table(&rows) }
+        },
+        || {
+            let one = |mount: &Planned| {
+                let owner = (!mount.whose.is_empty()).then_some(&mount.whose);
+                json!({ "path": mount.path.to_string_lossy(), "is": mount.what.word(), "owner": owner })
+            };
+            json!({
+                "schema": 1, "done": false, "asker": ready.asker.agent, "root": ready.root.to_string_lossy(),
+                "mounts": ready.mounts.iter().map(one).collect::<Vec<_>>(), "notes": ready.found.notes,
+                "linked": ready.found.linked.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+            })
+        },
+    )?;
+    for note in &ready.found.notes {
+        context.say(&format!("note: {note}"));
+    }
+    for path in &ready.found.linked {
+        context.say(&format!("note: {} has another name somewhere; through that one it can be written", context.shown(path)));
+    }
+    Ok(Answer::Yes)
+}
+
+/// Says why nothing was run.
+fn not_run(context: &Context, trouble: &Trouble) -> Answer {
+    let on = trouble.path.as_deref().map(|path| format!(" {}", shown::path(path))).unwrap_or_default();
+    let errno = shown::errno(trouble.errno);
+    if trouble.stage == Stage::Command {
+        let name = trouble.path.as_deref().unwrap_or(Path::new(""));
+        // A directory of `PATH` that may not be looked into hides nothing that could be run.
+        let found = || process::find_program(&name.to_string_lossy(), context.env.get(env::PATH).unwrap_or_default());
+        let missing = errno == "ENOENT" || (errno == "EACCES" && !name.to_string_lossy().contains('/') && found().is_none());
+        context.say(&format!("error: failed to run{on}: {}", if missing { "it was not found" } else { errno }));
+        return Answer::Exit(if missing { 127 } else { 126 });
+    }
+    context.say(&format!("error: failed to {}{on}: {errno}; the command was NOT run", trouble.stage.word()));
+    if let Some(cause) = jail::cause::cause(trouble, &crate::sys::jail::facts()) {
+        context.say(&format!("caused by: {cause}"));
+    }
+    Answer::Exit(126)
+}

@@ -1,0 +1,168 @@
+//! What is said at the end of a command, and what is handed over.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::Ready;
+use crate::cli::context::Context;
+use crate::cli::failure::Failure;
+use crate::cli::grant;
+use crate::cli::near::word;
+use crate::custody::act::{Act, ActKind};
+use crate::custody::answer::HUMAN;
+use crate::custody::asker::Asker;
+use crate::custody::changes::FileChange;
+use crate::custody::delegation::{self, Attempt, Change};
+use crate::custody::jail::harvest::{self, Harvest, Layer};
+use crate::custody::jail::hear::Hearer;
+use crate::custody::person::Person;
+use crate::custody::{self, Verdict};
+use crate::sys::jail::{Op, Outcome};
+use crate::sys::{disk, shown, time};
+use crate::text::name::AgentId;
+
+/// How many refused paths are listed.
+const MAX_LISTED: usize = 40;
+
+/// Says what was refused and hands it over; says what goes on in the background, and what was not heard.
+pub(super) fn report(context: &Context, ready: &Ready, command: &[OsString], hearer: Hearer, outcome: &Outcome) -> Result<(), Failure> {
+    if let Some(errno) = outcome.unheard {
+        context.say(&format!("loci: note: refused writes were refused, and can't be listed ({})", shown::errno(errno)));
+    }
+    let (refused, more) = hearer.end();
+    let act = |path: &PathBuf, op: Op| Act { kind: kind(op), path: path.clone(), follow: false, below: false };
+    let acts: Vec<Act> = refused.iter().map(|(path, one)| act(path, one.op)).collect();
+    let surroundings = grant::surroundings(context)?;
+    let ruling = custody::rule(&acts, &ready.asker, &surroundings);
+    for ((path, one), act) in refused.iter().zip(&ruling.acts).take(MAX_LISTED) {
+        let whose = match (&act.owner, act.verdict) {
+            (Some(owner), Verdict::Refuse) => format!("{}'s", owner.who.name()),
+            _ if one.pinned => "held in its place for what lies below".to_owned(),
+            _ => "it is left to everybody, but was not there when the command began: make it once outside".to_owned(),
+        };
+        let by = shown::text(&one.program);
+        context.say(&format!("loci: refused: {} {} ({whose}), by {by}", one.op.word(), context.shown(path)));
+    }
+    let unlisted = refused.len().saturating_sub(MAX_LISTED) + more;
+    if unlisted > 0 {
+        context.say(&format!("loci: refused: {unlisted} more"));
+    }
+    for path in made(&ready.found.absent) {
+        context.say(&format!("loci: note: {} was made meanwhile, and only a person makes it: look at it", context.shown(path)));
+    }
+    if ruling.verdict == Verdict::Refuse {
+        hand_over(context, &ready.asker, command, &ruling)?;
+    }
+    if !outcome.survivors.is_empty() {
+        let named: Vec<String> = outcome.survivors.iter().take(8).map(|(pid, name)| format!("{} ({pid})", shown::text(name))).collect();
+        let rest = outcome.survivors.len().saturating_sub(8);
+        let and = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+        context.say(&format!("loci: still running, and still held: {}{and}", named.join(", ")));
+    }
+    Ok(())
+}
+
+fn kind(op: Op) -> ActKind {
+    match op {
+        Op::Write => ActKind::Write,
+        Op::Touch | Op::Create | Op::MakeDir => ActKind::Create,
+        Op::Remove => ActKind::Remove,
+        Op::Rename => ActKind::Rename,
+        Op::Mode => ActKind::Mode,
+    }
+}
+
+/// What of the wall was not there before and is now.
+fn made(absent: &[PathBuf]) -> impl Iterator<Item = &Path> {
+    absent.iter().map(PathBuf::as_path).filter(|path| matches!(disk::look(path), Ok(Some(_))))
+}
+
+/// Who the mail is from: a person who is in no body is the human.
+pub(super) fn sender(context: &Context, asker: &Asker) -> Result<Asker, Failure> {
+    if asker.agent.is_none() && grant::person(context) == Person::Yes {
+        return Ok(Asker { agent: Some(AgentId::new(HUMAN)?), body: None });
+    }
+    Ok(asker.clone())
+}
+
+/// Says what landed in the layers, and hands it to the owners as patches. Nothing of it is applied.
+pub(super) fn captured(context: &Context, ready: &Ready, base: &Path, layers: &[Layer], ended: bool) -> Result<(), Failure> {
+    let mut harvest = Harvest::default();
+    layers.iter().for_each(|layer| harvest::harvest(layer, &mut harvest));
+    let act = |file: &FileChange| {
+        let kind = match (&file.was, &file.will) {
+            (_, None) => ActKind::Remove,
+            (None, Some(_)) => ActKind::Create,
+            (Some(_), Some(_)) => ActKind::Write,
+        };
+        Act { kind, path: file.path.clone(), follow: false, below: false }
+    };
+    let acts: Vec<Act> = harvest.files.iter().map(act).collect();
+    let ruling = custody::rule(&acts, &ready.asker, &grant::surroundings(context)?);
+    for act in ruling.acts.iter().take(MAX_LISTED) {
+        let whose = act
+            .owner
+            .as_ref()
+            .filter(|_| act.verdict == Verdict::Refuse)
+            .map_or("everybody".to_owned(), |owner| owner.who.name().to_owned());
+        context.say(&format!("loci: captured, NOT applied: {} {} ({whose}'s)", act.act.kind.word(), context.shown(act.path())));
+    }
+    if ruling.acts.len() > MAX_LISTED {
+        context.say(&format!("loci: captured, NOT applied: {} more", ruling.acts.len() - MAX_LISTED));
+    }
+    for left in harvest.left_out().take(MAX_LISTED) {
+        context.say(&format!("loci: not captured: {left}"));
+    }
+    let filed = if ruling.verdict == Verdict::Refuse {
+        deliver(context, &ready.asker, Change::Captured(harvest.files.clone()), &ruling)?
+    } else {
+        true
+    };
+    // What nobody was handed is not thrown away.
+    let unfiled = ruling.acts.iter().any(|act| act.verdict != Verdict::Refuse) || !harvest.left.is_empty();
+    if filed && !unfiled && ended {
+        harvest::remove(base)?;
+    } else {
+        let kept = base.with_extension("kept");
+        let kept = if ended && disk::rename(base, &kept).is_ok() { kept } else { base.to_owned() };
+        context.say(&format!("loci: note: what was not handed over lies in {}", shown::path(&kept)));
+    }
+    Ok(())
+}
+
+fn hand_over(context: &Context, asker: &Asker, command: &[OsString], ruling: &custody::Ruling) -> Result<(), Failure> {
+    let words: Vec<String> = command.iter().map(|one| word(Path::new(one))).collect();
+    deliver(context, asker, Change::Command(words.join(" ")), ruling).map(drop)
+}
+
+/// Hands a change to the owners of what was refused; whether all of them have it.
+fn deliver(context: &Context, asker: &Asker, change: Change, ruling: &custody::Ruling) -> Result<bool, Failure> {
+    let sender = sender(context, asker)?;
+    let attempt = Attempt {
+        asker: &sender,
+        harness: "loci",
+        session: None,
+        sub_agent: None,
+        tool: "exec",
+        change,
+        ruling,
+        reads: Vec::new(),
+        at: time::now(),
+    };
+    let mut all = true;
+    for delivery in delegation::deliver(&attempt, &grant::surroundings(context)?) {
+        let to = delivery.owner.who.name();
+        match delivery.outcome {
+            Ok(filed) if filed.parked => {
+                context.say(&format!("loci: waits in {} until it can be delivered to {to}: {}", context.shown(&filed.inbox), filed.id));
+            }
+            Ok(filed) if filed.again => context.say(&format!("loci: handed over to {to} before: {}", filed.id)),
+            Ok(filed) => context.say(&format!("loci: handed over to {to} with {}: {}", delivery.carries, filed.id)),
+            Err(why) => {
+                all = false;
+                context.say(&format!("loci: could not be handed over to {to}: {why}"));
+            }
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,271 @@
+//! Runs: what is started, how it is known again, and how it is ended.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::deliverable::{Deliverable, Lack, Stamps};
+use super::instant;
+use super::job::{Action, Job};
+use super::record::Outcome;
+use crate::sys::disk::{self, PathError};
+use crate::sys::env;
+use crate::sys::fault;
+use crate::sys::gated::{Gated, Start};
+use crate::sys::lineage::{Lineage, Member, Signal};
+use crate::sys::process::{self, Identity};
+
+/// What is on disk about a run, before it begins and after it ended: `runs/ID/run.json`. It holds all
+/// that judging needs, so that a run is judged by the definition it began with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Version of the format.
+    pub schema: u32,
+    /// Its id; the value of `LOCI_RUN` in its environment.
+    pub id: String,
+    /// The job.
+    pub job: String,
+    /// For which instant.
+    #[serde(with = "instant")]
+    pub instant: Timestamp,
+    /// Which try, from 0.
+    pub attempt: u32,
+    /// When it was started.
+    #[serde(with = "instant")]
+    pub started: Timestamp,
+    /// The same by the clock that stops when the machine sleeps, in milliseconds.
+    pub started_up_ms: u64,
+    /// Whether it was started later than it was due.
+    pub late: bool,
+    /// The process: the one that was started, or the one that was handed back.
+    pub process: Identity,
+    /// Whether that is one that was handed back.
+    #[serde(default)]
+    pub handed: bool,
+    /// The directory it runs in; its deliverables are relative to it.
+    #[serde(with = "crate::sys::wire::path")]
+    pub dir: PathBuf,
+    /// What it must leave behind.
+    pub deliverables: Vec<Deliverable>,
+    /// What was there before.
+    pub before: Stamps,
+    /// How long it may take.
+    pub timeout_s: u64,
+    /// Between TERM and KILL.
+    pub kill_grace_s: u64,
+    /// How long files are waited for after the end.
+    pub settle_s: u64,
+    /// How many bytes of each output are kept.
+    pub log_max: u64,
+    /// Whether a block is told.
+    pub notify: bool,
+    /// What came of it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub outcome: Option<Outcome>,
+    /// When it had ended.
+    #[serde(with = "instant::maybe", skip_serializing_if = "Option::is_none", default)]
+    pub ended: Option<Timestamp>,
+    /// Its exit status, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exit: Option<i32>,
+    /// What was missing.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub missing: Vec<Lack>,
+}
+
+impl Run {
+    /// How long it has been running, in running time.
+    #[must_use]
+    pub fn age(&self, up: Duration) -> Duration {
+        up.saturating_sub(Duration::from_millis(self.started_up_ms))
+    }
+
+    /// All that descends from it.
+    #[must_use]
+    pub fn lineage(&self) -> Lineage {
+        Lineage { leader: self.process.clone(), mark: Some((env::LOCI_RUN.to_owned(), self.id.clone().into())), descent: false }
+    }
+
+    /// Writes it into its folder, synced.
+    ///
+    /// # Errors
+    /// Where the disk does not take it.
+    pub fn write(&self, folder: &Path) -> Result<(), PathError> {
+        let path = folder.join("run.json");
+        disk::replace(&path, &super::store::to_text(&path, self)?, Some(0o600))
+    }
+
+    /// Reads it out of its folder; `None` where nothing readable is there.
+    #[must_use]
+    pub fn read(folder: &Path) -> Option<Self> {
+        let text = disk::read_bounded(&folder.join("run.json"), 64 << 20).ok()??;
+        serde_json::from_slice(&text).ok()
+    }
+}
+
+/// What is to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// The id of the run.
+    pub run: &'a str,
+    /// The job.
+    pub job: &'a Job,
+    /// The real directory it runs in.
+    pub dir: &'a Path,
+    /// The folder of the run, for its output.
+    pub folder: &'a Path,
+}
+
+/// Whether a process is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Life {
+    /// It is.
+    Running,
+    /// It is not; its exit status, where it is known.
+    Ended(Option<i32>),
+}
+
+/// Processes as the clock deals with them. The clock decides; this starts, looks and signals.
+pub trait Processes {
+    /// Starts a run, up to its gate: nothing of it runs yet.
+    ///
+    /// # Errors
+    /// Where it can't be started.
+    fn start(&mut self, order: &Order<'_>) -> io::Result<Identity>;
+
+    /// Opens the gate of a run.
+    ///
+    /// # Errors
+    /// Where it is no longer there.
+    fn release(&mut self, run: &str) -> io::Result<()>;
+
+    /// Takes back a run that is still at its gate.
+    fn abandon(&mut self, run: &str);
+
+    /// Whether the process of a run is there.
+    fn life(&mut self, run: &Run) -> Life;
+
+    /// Who else of a run is there.
+    fn living(&mut self, run: &Run) -> Vec<Member>;
+
+    /// Sends a signal to all of a run; who was there.
+    fn signal(&mut self, run: &Run, signal: Signal) -> Vec<Member>;
+
+    /// The process of a number that a run handed back.
+    fn identify(&mut self, pid: i32) -> Option<Identity>;
+
+    /// A named point of a tick, at which a test can make it panic.
+    fn point(&mut self, tick: &str) {
+        fault::point(tick);
+    }
+}
+
+/// The processes of this machine.
+#[derive(Debug, Default)]
+pub struct Machine {
+    children: BTreeMap<String, Gated>,
+    env: BTreeMap<OsString, OsString>,
+}
+
+impl Machine {
+    /// With the environment that runs inherit.
+    #[must_use]
+    pub fn new(env: BTreeMap<OsString, OsString>) -> Self {
+        Self { children: BTreeMap::new(), env }
+    }
+}
+
+impl Processes for Machine {
+    fn start(&mut self, order: &Order<'_>) -> io::Result<Identity> {
+        let argv = match &order.job.action {
+            Action::Run(line) => vec!["/bin/sh".into(), "-c".into(), OsString::from(&**line)],
+            Action::Agent { body, message } => {
+                let mut argv: Vec<OsString> = vec![process::own_program()?.into(), "run".into()];
+                argv.push(order.dir.join(body).into());
+                // A word of its own, whatever it begins with.
+                let space = if message.starts_with('-') { " " } else { "" };
+                argv.push(format!("{space}{message}").into());
+                argv
+            }
+        };
+        let mut env = self.env.clone();
+        env.insert(env::LOCI_RUN.into(), order.run.into());
+        let (out, err, begun) = (order.folder.join("out"), order.folder.join("err"), begun(order.folder));
+        let gated = Start { argv, cwd: order.dir, env, begun: &begun, out: &out, err: &err }.start()?;
+        let identity = gated.identity().clone();
+        self.children.insert(order.run.to_owned(), gated);
+        Ok(identity)
+    }
+
+    fn release(&mut self, run: &str) -> io::Result<()> {
+        self.children.get_mut(run).map_or(Ok(()), Gated::release)
+    }
+
+    fn abandon(&mut self, run: &str) {
+        // Without its gate it ends by itself; the wait is for that.
+        if let Some(gated) = self.children.remove(run) {
+            gated.abandon();
+        }
+    }
+
+    fn life(&mut self, run: &Run) -> Life {
+        if !run.handed
+            && let Some(child) = self.children.get_mut(&run.id)
+        {
+            return match child.ended() {
+                Ok(None) => Life::Running,
+                Ok(Some(code)) => {
+                    self.children.remove(&run.id);
+                    Life::Ended(Some(code))
+                }
+                Err(_) => Life::Ended(None),
+            };
+        }
+        if run.process.is_alive() { Life::Running } else { Life::Ended(None) }
+    }
+
+    fn living(&mut self, run: &Run) -> Vec<Member> {
+        run.lineage().living()
+    }
+
+    fn signal(&mut self, run: &Run, signal: Signal) -> Vec<Member> {
+        run.lineage().signal(signal)
+    }
+
+    fn identify(&mut self, pid: i32) -> Option<Identity> {
+        Identity::of(pid)
+    }
+}
+
+/// The file that is there as soon as the gate of a run was opened.
+#[must_use]
+pub fn begun(folder: &Path) -> PathBuf {
+    folder.join("begun")
+}
+
+/// The number that a run handed back: a line `pid: N` among the first of its output.
+#[must_use]
+pub fn handed_back(folder: &Path) -> Option<i32> {
+    let (start, _) = disk::read_start(&folder.join("out"), 4096).ok()?;
+    let text = String::from_utf8_lossy(&start);
+    let number = text.lines().find_map(|line| line.trim().strip_prefix("pid:")?.trim().parse::<i32>().ok())?;
+    (number > 1).then_some(number)
+}
+
+/// Cuts an output that has grown too long: what is there goes to `NAME.1`, and the file begins anew.
+pub fn rotate(folder: &Path, max: u64) {
+    for name in ["out", "err"] {
+        let path = folder.join(name);
+        let long = matches!(disk::look(&path), Ok(Some(meta)) if meta.kind == disk::Kind::File && meta.len > max.max(1));
+        if long && let Ok((end, _)) = disk::read_end(&path, max) {
+            let _ = disk::replace(&folder.join(format!("{name}.1")), &end, Some(0o600));
+            // The program goes on appending: the file has to stay the same one.
+            let _ = disk::empty(&path);
+        }
+    }
+}

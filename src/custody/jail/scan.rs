@@ -1,0 +1,277 @@
+//! What of the tree matters to the mounts, read off the disk: whose the places are, what its owner
+//! leaves to everybody, git's own folders, and the wall.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::plan::{Point, Zone};
+use crate::custody::act::{Act, ActKind};
+use crate::custody::asker::Asker;
+use crate::custody::ruling::{Surroundings, Verdict, Why};
+use crate::custody::{grants, judge, rule_at, wall};
+use crate::sys::disk::{self, Kind};
+use crate::sys::shown;
+use crate::sys::time::Timestamp;
+use crate::tree::marks::{self, Go};
+use crate::tree::{card, climb};
+
+/// How many files of others' directories are looked at for further names.
+const MAX_LINKED: usize = 2_000;
+/// How many of them are told.
+const MAX_TOLD: usize = 5;
+/// The name that stands for anything somebody might write. No glob but one for everything names it.
+const ANYTHING: &str = "\u{1}anything";
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Points at which another zone begins.
+    pub points: BTreeMap<PathBuf, Point>,
+    /// Directories above which nothing has to be held: from each one down, ancestors are pinned.
+    pub above: Vec<PathBuf>,
+    /// Parts of the wall that are not there, and that nobody but a person makes.
+    pub absent: Vec<PathBuf>,
+    /// Files of others that have another name somewhere.
+    pub linked: Vec<PathBuf>,
+    /// What is to be said.
+    pub notes: Vec<String>,
+}
+
+/// The marks of a tree: what is not judged yet.
+#[derive(Debug, Default)]
+struct Marks {
+    places: Vec<PathBuf>,
+    gits: Vec<PathBuf>,
+    walls: BTreeSet<PathBuf>,
+    dirs: BTreeSet<(PathBuf, &'static str)>,
+}
+
+/// Looks at the tree below `root`, a real directory, and at what is the machine's own.
+#[must_use]
+pub fn scan(root: &Path, asker: &Asker, surroundings: &Surroundings, now: Timestamp) -> Found {
+    let mut found = Found { above: vec![root.to_owned()], ..Found::default() };
+    let marks = marks(root, &surroundings.wall, &mut found);
+    let own_memory = asker.body.as_ref().map(|body| body.join(".loci/memory"));
+    for (dir, first) in &marks.dirs {
+        for (names, _) in wall::rows().filter(|(names, _)| names.first() == Some(first)) {
+            close(names.iter().fold(dir.clone(), |path, name| path.join(name)), own_memory.as_deref(), &mut found);
+        }
+    }
+    marks.walls.iter().for_each(|path| wall_off(path.clone(), &mut found));
+    machine(asker, surroundings, own_memory.as_deref(), &mut found);
+    places(root, &marks.places, asker, surroundings, now, &mut found);
+    for git in marks.gits {
+        found.points.entry(git).or_insert_with(|| Point { zone: Zone::Common, whose: String::new() });
+    }
+    permits(asker, surroundings, now, &mut found);
+    found
+}
+
+/// One walk for everything that has a name.
+fn marks(root: &Path, globs: &[String], found: &mut Found) -> Marks {
+    let firsts: BTreeSet<&'static str> =
+        wall::rows().filter_map(|(names, _)| names.first().copied()).filter(|name| *name != "etc").collect();
+    let globs = glob_set(globs);
+    let mut marks = Marks::default();
+    let seen = marks::walk(root, &mut |dir, name, kind| {
+        if name == b".git" {
+            if kind == Kind::Dir {
+                marks.gits.push(dir.join(".git"));
+            }
+            return Go::Past;
+        }
+        if name == b".loci" {
+            marks.places.push(dir.to_owned());
+        }
+        if let Some(first) = std::str::from_utf8(name).ok().and_then(|name| firsts.get(name)) {
+            marks.dirs.insert((dir.to_owned(), first));
+        }
+        if let Some(globs) = &globs {
+            let path = dir.join(OsStr::from_bytes(name));
+            let whole = kind == Kind::Dir && globs.is_match(path.join(ANYTHING));
+            if whole || (kind != Kind::Dir && globs.is_match(&path)) {
+                marks.walls.insert(path);
+            }
+            if whole {
+                return Go::Past;
+            }
+        }
+        Go::In
+    });
+    marks.places.sort();
+    if let Some(first) = seen.unread.first() {
+        let more = seen.unread.len() - 1;
+        let and = if more == 0 { String::new() } else { format!(" and {more} more") };
+        found.notes.push(format!("{}{and} can't be read: what is owned in there is not held", shown::path(first)));
+    }
+    marks
+}
+
+fn glob_set(globs: &[String]) -> Option<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        if let Ok(glob) = GlobBuilder::new(glob).literal_separator(true).build() {
+            set.add(glob);
+        }
+    }
+    set.build().ok().filter(|_| !globs.is_empty())
+}
+
+/// Puts a path that only a person changes on the list, where it is there.
+fn close(path: PathBuf, own_memory: Option<&Path>, found: &mut Found) {
+    // Loci's own verbs write there for the agent whose it is, also from inside.
+    if own_memory == Some(&path) {
+        return;
+    }
+    match disk::canonical(&path) {
+        Ok(real) => wall_off(real, found),
+        Err(_) => found.absent.push(path),
+    }
+}
+
+fn wall_off(real: PathBuf, found: &mut Found) {
+    found.points.insert(real, Point { zone: Zone::Walled, whose: "the human".to_owned() });
+}
+
+/// The folders of this machine: the homes, loci's policy and state, settings that the environment
+/// moves elsewhere.
+fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>, found: &mut Found) {
+    let real = |path: &Path| disk::canonical(path).unwrap_or_else(|_| path.to_owned());
+    let (home, user_home) = (real(&surroundings.home), real(&surroundings.user_home));
+    let below = |dir: &Path, only: &dyn Fn(&str) -> bool, found: &mut Found| {
+        let mut absent_first: BTreeSet<&str> = BTreeSet::new();
+        for (names, _) in wall::rows() {
+            let Some(first) = names.first() else { continue };
+            if absent_first.contains(first) || !only(first) {
+                continue;
+            }
+            if !matches!(disk::look(&dir.join(first)), Ok(Some(_))) {
+                absent_first.insert(first);
+                continue;
+            }
+            close(names.iter().fold(dir.to_owned(), |path, name| path.join(name)), own_memory, found);
+        }
+    };
+    for dir in [&home, &user_home] {
+        below(dir, &|_| true, found);
+        found.above.extend(
+            disk::list_unsorted(dir).into_iter().flatten().filter(|entry| entry.kind == Kind::Dir).map(|entry| dir.join(entry.name)),
+        );
+    }
+    below(Path::new("/etc"), &|first| !first.starts_with('.'), found);
+    below(Path::new("/"), &|first| first == "etc", found);
+    for (folder, name) in &surroundings.moved {
+        let names: Vec<&str> = name.split('/').collect();
+        for (row, _) in wall::rows() {
+            if let Some(rest) = row.strip_prefix(names.as_slice()) {
+                close(rest.iter().fold(folder.clone(), |path, name| path.join(name)), own_memory, found);
+            }
+        }
+    }
+    close(user_home.join(".claude.json"), own_memory, found);
+    let registry = home.join(".loci");
+    if asker.body.as_deref() == Some(&*home) {
+        for name in wall::POLICY {
+            close(registry.join(name), own_memory, found);
+        }
+    } else if let Ok(real) = disk::canonical(&registry) {
+        wall_off(real, found);
+    }
+    let state = real(&surroundings.state);
+    if disk::is_dir(&state) {
+        wall_off(state.clone(), found);
+        if !state.starts_with(&home) && !state.starts_with(&user_home) {
+            found.above.extend(climb::above(&state).next().map(Path::to_owned));
+        }
+        // What is parked for delivery, and what was done: both only grow, and grant nothing.
+        for name in ["outbox", "trail"] {
+            let path = state.join(name);
+            if disk::is_dir(&path) {
+                found.points.insert(path, Point { zone: Zone::Open, whose: String::new() });
+            }
+        }
+    }
+}
+
+/// Asks the judge about each place, and looks for what its owner leaves to everybody.
+fn places(root: &Path, places: &[PathBuf], asker: &Asker, surroundings: &Surroundings, now: Timestamp, found: &mut Found) {
+    let dirs: Vec<&Path> = std::iter::once(root).chain(places.iter().map(PathBuf::as_path)).collect();
+    let act = |dir: &&Path| Act { kind: ActKind::Create, path: dir.join(ANYTHING), follow: false, below: false };
+    let ruling = rule_at(&dirs.iter().map(act).collect::<Vec<_>>(), asker, surroundings, now);
+    let mut looked = 0;
+    for (dir, act) in dirs.iter().zip(&ruling.acts) {
+        let whose = act.owner.as_ref().map_or("somebody", |owner| owner.who.name()).to_owned();
+        let (zone, whose) = match (act.verdict, &act.why) {
+            (Verdict::Refuse, Why::Wall(_)) => (Zone::Walled, whose),
+            (Verdict::Refuse, _) => (Zone::Theirs, whose),
+            (Verdict::Allow, _) => (Zone::Open, String::new()),
+            (Verdict::Unknown, _) => {
+                found.notes.push(format!("whose {} is can't be told: it is not held", shown::path(dir)));
+                continue;
+            }
+        };
+        let known = found.points.get(*dir).map(|point| point.zone);
+        if known != Some(Zone::Walled) {
+            found.points.insert((*dir).to_owned(), Point { zone, whose });
+        }
+        let Some(owner) = act.owner.as_ref().filter(|_| zone == Zone::Theirs) else { continue };
+        if owner.dir == **dir || *dir == root {
+            inside(dir, &owner.dir, &mut looked, found);
+        }
+    }
+}
+
+/// What in an owned directory is common, and which of its files have another name elsewhere.
+fn inside(dir: &Path, base: &Path, looked: &mut usize, found: &mut Found) {
+    let globs = card::owner(base).and_then(Result::ok).map(|owner| owner.commons).unwrap_or_default();
+    let set = judge::commons_set(&globs);
+    if set.is_empty() && *looked >= MAX_LINKED {
+        return;
+    }
+    let mut common = Vec::new();
+    marks::walk(dir, &mut |at, name, kind| {
+        if name == b".git" || (kind == Kind::Dir && at != dir && name == b".loci") {
+            return Go::Past;
+        }
+        let path = at.join(OsStr::from_bytes(name));
+        if !set.is_empty() && path.strip_prefix(base).is_ok_and(|rest| set.is_match(rest)) {
+            // A mount over a link would be one over what it leads to.
+            if kind != Kind::Link {
+                common.push(path);
+            }
+            return Go::Past;
+        }
+        match kind {
+            // Another owner's, or somebody's own: looked at by itself.
+            Kind::Dir if matches!(disk::look(&path.join(".loci")), Ok(Some(_))) => return Go::Past,
+            Kind::File if *looked < MAX_LINKED => {
+                *looked += 1;
+                if disk::names_of(&path) > 1 && found.linked.len() < MAX_TOLD {
+                    found.linked.push(path);
+                }
+            }
+            _ if set.is_empty() && *looked >= MAX_LINKED => return Go::Stop,
+            _ => {}
+        }
+        Go::In
+    });
+    for path in common {
+        found.points.entry(path).or_insert(Point { zone: Zone::Common, whose: String::new() });
+    }
+}
+
+/// What a person permitted below something that is closed.
+fn permits(asker: &Asker, surroundings: &Surroundings, now: Timestamp, found: &mut Found) {
+    let Ok(grants) = grants::read(&surroundings.state) else { return };
+    for permit in grants.all.into_iter().filter_map(|grant| grant.permit) {
+        for path in permit.paths.iter().filter(|path| permit.covers(asker, path, now)) {
+            if matches!(disk::look(path), Ok(Some(meta)) if meta.kind != Kind::Link) {
+                found.points.entry(path.clone()).or_insert(Point { zone: Zone::Common, whose: String::new() });
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Mail from inside of a jail: parked in the sender's outbox, delivered from outside.
+
+use super::{World, as_each};
+use crate::sandbox::Run;
+
+fn inbox(world: &World, owner: &str) -> Vec<String> {
+    let dir = format!("home/repo/{owner}/.loci/memory/inbox/new");
+    if !world.path(&dir).is_dir() {
+        return Vec::new();
+    }
+    world.world().snapshot(dir).into_values().filter(|text| text.contains("kind: ")).collect()
+}
+
+#[test]
+fn a_delegation_from_inside_arrives_when_the_command_has_ended() {
+    as_each(|world| {
+        let loci = env!("CARGO_BIN_EXE_loci");
+        let ask = format!("{loci} delegate bob --reads bob/x.txt --idea 'Say it in lower case'");
+        let run = world.run(&format!("{ask} && {ask} && ls .loci/memory/outbox | wc -l")).exits(0);
+        assert!(
+            run.stdout.contains("waits in .loci/memory/outbox until it can be delivered to bob") && run.stdout.ends_with("\n1\n"),
+            "{run:?}"
+        );
+        assert!(run.stderr.contains("loci: delivered to bob from the outbox: "), "{run:?}");
+        let mail = inbox(world, "bob");
+        assert_eq!(mail.len(), 1, "{mail:?}");
+        assert!(mail[0].contains("from: \"alice\"") && mail[0].contains("Say it in lower case"), "{mail:?}");
+        assert_eq!(std::fs::read_dir(world.repo().join(".loci/memory/outbox")).unwrap().count(), 0);
+        // The id that was told inside is the one that it has.
+        let id = run.stdout.split_whitespace().next().unwrap();
+        let key = id.rsplit_once('-').unwrap().1;
+        assert!(world.repo().join(format!("bob/.loci/memory/inbox/new/{key}.md")).exists(), "{id}");
+    });
+}
+
+/// What is put into an outbox by hand says no more than its sender could: it is judged again, and the
+/// sender is who the outbox belongs to.
+#[test]
+fn a_forged_message_is_the_senders_own() {
+    let world = World::new(None);
+    let run = |script: &str| Run::of(&mut world.exec(script), None);
+    let loci = env!("CARGO_BIN_EXE_loci");
+    let forge = format!(
+        "{loci} delegate bob --reads bob/x.txt --idea one && cd .loci/memory/outbox && f=$(ls) && \
+         sed -e 's/\"tool\":\"delegate\"/\"tool\":\"delegate\",\"from\":\"carol\"/' $f > 0123456789abcdef.json && \
+         sed -e 's,{{REPO}}/bob/x.txt,{{REPO}}/free/f.txt,g' $f > 0123456789abcdee.json && echo odd > 0123456789abcded.json && echo x > readme"
+    );
+    let done = run(&forge).exits(0);
+    let mail = inbox(&world, "bob");
+    assert!(mail.len() == 1 && mail[0].contains("from: \"alice\""), "{mail:?} {done:?}");
+    assert_eq!(done.stderr.matches("was dropped").count(), 3, "{done:?}");
+    assert!(done.stderr.contains("nothing of it is somebody else's by now"), "{done:?}");
+}
+
+/// One that was killed before it could deliver: the next call of the verb outside does it.
+#[test]
+fn what_still_waits_goes_with_the_next_call() {
+    let world = World::new(None);
+    let loci = env!("CARGO_BIN_EXE_loci");
+    let mut command = world.exec(&format!("{loci} delegate bob --reads bob/x.txt --idea one > /dev/null; kill -9 $PPID"));
+    assert_eq!(command.status().unwrap().code(), None);
+    assert!(inbox(&world, "bob").is_empty());
+    let outside = Run::of(&mut world.loci(["delegate", "carol", "--reads", "carol/c.txt", "--idea", "two"]), None).exits(0);
+    assert!(outside.stderr.contains("delivered to bob from the outbox"), "{outside:?}");
+    assert_eq!((inbox(&world, "bob").len(), inbox(&world, "carol").len()), (1, 1));
+}
