@@ -476,25 +476,36 @@ fn the_same_attempt_is_one_message_however_often() {
 #[test]
 fn many_gates_at_once_lose_nothing() {
     let sandbox = world();
+    let handed = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for n in 0..16 {
-            let sandbox = &sandbox;
+            let (sandbox, handed) = (&sandbox, &handed);
             scope.spawn(move || {
                 for m in 0..20 {
                     let call = write(sandbox, format!("owned/{n}-{m}.txt"));
-                    refused(gate(sandbox, call.to_string()));
+                    let text = refused(gate(sandbox, call.to_string()));
+                    // On a machine that is busy enough a gate may come to its deadline first, and says so.
+                    match text.split_once("handed over to bob as ").and_then(|(_, rest)| rest.split_once(',')) {
+                        Some((id, _)) => handed.lock().unwrap().push((format!("/{n}-{m}.txt"), id.to_owned())),
+                        None => assert!(text.contains("took longer than"), "{text}"),
+                    }
                 }
             });
         }
     });
+    let handed = handed.into_inner().unwrap();
+    assert!(!handed.is_empty());
     let letters = mail(&sandbox, "repo/owned");
-    assert_eq!(letters.len(), 16 * 20);
-    for (n, m) in (0..16).flat_map(|n| (0..20).map(move |m| (n, m))) {
-        assert!(letters.iter().any(|letter| letter.contains(&format!("/{n}-{m}.txt"))), "{n}-{m}");
-    }
-    // Each is in the log as well, whole.
     let log = sandbox.read("repo/owned/.loci/memory/inbox/log.jsonl");
-    assert_eq!(log.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["event"] == "filed").count(), 16 * 20);
+    let filed: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).filter(|line: &Value| line["event"] == "filed").collect();
+    for (name, id) in &handed {
+        assert!(letters.iter().any(|letter| letter.contains(name) && letter.contains(id)), "{name} {id}");
+        assert!(filed.iter().any(|line| id.ends_with(line["key"].as_str().unwrap())), "{name} {id}");
+    }
+    // What a gate delivered that did not come to its end is listed all the same.
+    let list = sandbox.loci("repo/owned", ["inbox", "--json"]).exits(0).json();
+    assert_eq!(list["messages"].as_array().unwrap().len(), letters.len());
 }
 
 #[test]

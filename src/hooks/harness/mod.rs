@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 pub use peek::tool_name;
-pub use wiring::{Call, NO_ANSWER, Ours, Relay, Whose, Wiring, whose};
+pub use wiring::{Call, More, NO_ANSWER, Ours, Relay, Whose, Wiring, whose};
 
 use super::answer::{Answer, Reply};
 use super::event::{Event, Point, Seam, Take};

@@ -3,9 +3,9 @@ use proptest::prelude::*;
 use super::*;
 
 /// The recorded payloads of a harness: name of the file and what the hook got on its standard input.
-fn recorded(harness: &str) -> Vec<(String, Vec<u8>)> {
+fn recorded(harness: &str) -> Recorded {
     let folder = format!("{}/fixtures/harness/{harness}", env!("CARGO_MANIFEST_DIR"));
-    let mut found: Vec<(String, Vec<u8>)> = walkdir::WalkDir::new(folder)
+    let mut found: Recorded = walkdir::WalkDir::new(folder)
         .into_iter()
         .map(Result::unwrap)
         .filter(|entry| entry.path().extension().is_some_and(|ending| ending == "json"))
@@ -23,10 +23,10 @@ fn claude(payload: &[u8]) -> Result<Event, Unreadable> {
     named("claude").unwrap().event(Seam::BeforeTool, payload)
 }
 
-/// All of them, read once.
-/// Name and bytes of each recorded payload.
+/// Names of files, and what a hook got.
 type Recorded = Vec<(String, Vec<u8>)>;
 
+/// All of them, read once.
 static PAYLOADS: std::sync::LazyLock<std::collections::BTreeMap<&str, Recorded>> =
     std::sync::LazyLock::new(|| ALL.into_iter().map(|adapter| (adapter.name, recorded(adapter.name))).collect());
 

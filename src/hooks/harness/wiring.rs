@@ -26,9 +26,6 @@ pub struct Wiring {
     pub needs_shared: &'static [&'static str],
 }
 
-/// Makes the elements of a list.
-pub type Elements = fn(&Call) -> Vec<Value>;
-
 /// What is put into a harness's configuration.
 #[derive(Debug, Clone, Copy)]
 pub enum Relay {
@@ -37,7 +34,7 @@ pub enum Relay {
         /// The elements at one of its events.
         groups: fn(&Call, &Point) -> Vec<Value>,
         /// Further events, which are no seams, with their elements.
-        more: &'static [(&'static str, Elements)],
+        more: &'static [More],
         /// A setting that switches all hooks off: the keys on the way to it, and its value.
         off: Option<(&'static [&'static str], bool)>,
     },
@@ -46,6 +43,9 @@ pub enum Relay {
     /// Files that are ours as a whole, beside each other; the first one is the one that the wiring names.
     Files(fn(&Call) -> Vec<Ours>),
 }
+
+/// An event that is no seam, by its name, and the elements there.
+pub type More = (&'static str, fn(&Call) -> Vec<Value>);
 
 /// A file that is ours as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
