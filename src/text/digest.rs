@@ -52,15 +52,6 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]).map(char::from).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn known_values() {
-        assert_eq!(super::sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_ne!(super::sha256_of_parts([&b"ab"[..], b"c"]), super::sha256_of_parts([&b"a"[..], b"bc"]));
-    }
-}
-
 /// SHA-256 over several parts, each with its length, as bytes.
 #[must_use]
 pub fn bytes_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
@@ -70,4 +61,13 @@ pub fn bytes_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32]
         hasher.update(part);
     }
     hasher.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn known_values() {
+        assert_eq!(super::sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_ne!(super::sha256_of_parts([&b"ab"[..], b"c"]), super::sha256_of_parts([&b"a"[..], b"bc"]));
+    }
 }

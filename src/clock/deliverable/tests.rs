@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "the tests lay files out themselves")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
