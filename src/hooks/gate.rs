@@ -14,8 +14,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::answer::{Answer, Reply};
-use super::connect;
+use super::connect::{self, tamper};
 use super::dispatch::{BUDGET, Turn};
+use super::elsewhere;
 use super::event::{Event, Seam};
 use super::find;
 use super::harness::{self, Adapter, Unreadable, tool_name};
@@ -172,6 +173,9 @@ fn judged(adapter: &'static Adapter, env: &Env, kind: &OnceCell<Kind>, turn: &On
             if late { format!("the payload did not come within {ARRIVAL} s") } else { "the payload is larger than 16 MiB".to_owned() };
         return unchecked(Some(&kind), &why);
     }
+    if let Some(change) = tamper::change(adapter, env, &payload) {
+        return change.map_or_else(Answer::default, Answer::block);
+    }
     let event = match adapter.event(Seam::BeforeTool, &payload) {
         Ok(event) => event,
         Err(error @ Unreadable::OtherEvent(_)) => return not_checked(&format!("the payload {error}")),
@@ -236,7 +240,11 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>, acted:
     };
     let home = env.user_home();
     let cwd = event.cwd.clone().unwrap_or_default();
-    let intent = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
+    let mut intent = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
+    match elsewhere::acts(adapter.name, event) {
+        Some(more) => intent.acts.extend(more),
+        None => return unchecked(kind, "its file is not where it says, and there are too many directories to look through for it"),
+    }
     let Intent { acts, class, .. } = &intent;
     if matches!(class, Class::Shell(_)) {
         acted.borrow_mut().extend(acts.iter().map(|act| (act.kind, act.path.clone())));

@@ -7,6 +7,7 @@ pub mod answer;
 pub mod connect;
 pub mod declare;
 pub mod dispatch;
+mod elsewhere;
 pub mod event;
 pub mod find;
 pub mod gate;

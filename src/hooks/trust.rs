@@ -384,14 +384,14 @@ fn made_file(state: &Path) -> PathBuf {
     state.join("bodies.jsonl")
 }
 
-/// Remembers that a body was made here (real).
+/// Remembers that a body is made here (real), or that nothing came of it.
 ///
 /// # Errors
 /// Where it can't be written.
-pub fn remember_made(state: &Path, body: &Path, at: Timestamp) -> Result<(), PathError> {
+pub fn remember_made(state: &Path, body: &Path, is: bool, at: Timestamp) -> Result<(), PathError> {
     let Some(name) = body.to_str() else { return Ok(()) };
     disk::make_dirs(state)?;
-    disk::append(&made_file(state), format!("{}\n", json!({ "schema": 1, "at": time::to_second(at), "body": name })).as_bytes())
+    disk::append(&made_file(state), format!("{}\n", json!({ "schema": 1, "at": time::to_second(at), "body": name, "made": is })).as_bytes())
 }
 
 /// The bodies that were made here.
@@ -401,6 +401,14 @@ fn made(state: &Path) -> Result<Vec<PathBuf>, PathError> {
         return Ok(Vec::new());
     }
     let (data, _) = disk::read_end(&path, MAX_LIST)?;
-    let body = |line: &[u8]| Some(PathBuf::from(serde_json::from_slice::<Value>(line).ok()?.get("body")?.as_str()?));
-    Ok(data.split(|byte| *byte == b'\n').filter_map(body).collect())
+    let mut made: Vec<PathBuf> = Vec::new();
+    for line in data.split(|byte| *byte == b'\n') {
+        let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
+        let Some(body) = record.get("body").and_then(Value::as_str).map(PathBuf::from) else { continue };
+        made.retain(|one| *one != body);
+        if record.get("made") == Some(&Value::Bool(true)) {
+            made.push(body);
+        }
+    }
+    Ok(made)
 }

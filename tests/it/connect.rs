@@ -12,12 +12,22 @@ use crate::sandbox::{Run, Sandbox};
 const CLAUDE: &str = "home/.claude/settings.json";
 
 /// Each harness, and its settings file.
-const ALL: [(&str, &str); 4] = [
+const ALL: [(&str, &str); 9] = [
     ("claude", CLAUDE),
+    ("cline", "home/.cline/hooks/PreToolUse.sh"),
     ("codex", "home/.codex/hooks.json"),
+    ("copilot", "home/.copilot/hooks/loci.json"),
     ("gemini", "home/.gemini/settings.json"),
+    ("hermes", HERMES),
+    ("opencode", "home/.config/opencode/plugin/loci.js"),
     ("pi", "home/.pi/agent/extensions/loci.ts"),
+    ("qwen", "home/.qwen/settings.json"),
 ];
+
+const HERMES: &str = "home/.hermes/config.yaml";
+
+/// How often Claude Code's settings call the gate: two relays before a tool call, and one at a change of settings.
+const GATES: usize = 3;
 
 fn world() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -64,7 +74,7 @@ fn what_is_there_keeps_every_byte_and_comes_back() {
         // Nothing but insertions: what stood there stands there in the same order.
         let mut rest = there.chars();
         assert!(text.chars().all(|c| rest.any(|other| other == c)), "{text:?} is not in {there}");
-        assert_eq!(there.matches("gate --for claude").count(), 2, "{there}");
+        assert_eq!(there.matches("gate --for claude").count(), GATES, "{there}");
         assert_eq!(there.matches("\"onFailure\": \"block\"").count(), 1);
         // Again: nothing to do.
         let again = run(&sandbox, "connect claude").exits(0);
@@ -84,7 +94,7 @@ fn what_was_not_there_is_not_there_afterwards() {
         let before = sandbox.snapshot("home");
         run(&sandbox, &format!("connect {harness}")).exits(0);
         let mode = fs::metadata(sandbox.path(file)).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, 0o600, "{file}");
+        assert_eq!(mode, if harness == "cline" { 0o755 } else { 0o600 }, "{file}");
         assert!(fs::read_link(sandbox.path("home/.loci/bin/loci")).unwrap().is_absolute());
         run(&sandbox, &format!("disconnect {harness}")).exits(0);
         let mut after = sandbox.snapshot("home");
@@ -115,7 +125,7 @@ fn changes_of_others_in_between_are_kept() {
 #[test]
 fn without_what_was_kept_the_relays_alone_go() {
     let sandbox = world();
-    let text = "{\n  \"model\": \"x\", // fast\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n";
+    let text = "{\n  \"model\": \"x\", // fast\n  \"hooks\": {\n    \"Notification\": []\n  }\n}\n";
     sandbox.file(CLAUDE, text);
     run(&sandbox, "connect claude").exits(0);
     fs::remove_dir_all(sandbox.path("state")).unwrap();
@@ -133,7 +143,7 @@ fn an_older_relay_is_replaced() {
     assert_eq!(run(&sandbox, "connect claude --check --json").exits(1).json()["harnesses"][0]["standing"], "differs");
     run(&sandbox, "connect claude").exits(0);
     let now = sandbox.read(CLAUDE);
-    assert!(!now.contains("/old/") && now.contains("{\"x\":1}") && now.matches("gate --for claude").count() == 2, "{now}");
+    assert!(!now.contains("/old/") && now.contains("{\"x\":1}") && now.matches("gate --for claude").count() == GATES, "{now}");
     run(&sandbox, "disconnect claude").exits(0);
     assert_eq!(sandbox.read(CLAUDE), r#"{"hooks":{"PreToolUse":[{"x":1}]}}"#);
 }
@@ -215,6 +225,11 @@ fn the_folder_of_a_harness_may_be_elsewhere() {
         ("CODEX_HOME", "elsewhere", "codex", "elsewhere/hooks.json"),
         ("GEMINI_CLI_HOME", "elsewhere", "gemini", "elsewhere/.gemini/settings.json"),
         ("PI_CODING_AGENT_DIR", "elsewhere", "pi", "elsewhere/extensions/loci.ts"),
+        ("QWEN_HOME", "elsewhere", "qwen", "elsewhere/settings.json"),
+        ("COPILOT_HOME", "elsewhere", "copilot", "elsewhere/hooks/loci.json"),
+        ("XDG_CONFIG_HOME", "elsewhere", "opencode", "elsewhere/opencode/plugin/loci.js"),
+        ("HERMES_HOME", "elsewhere", "hermes", "elsewhere/config.yaml"),
+        ("CLINE_DIR", "elsewhere", "cline", "elsewhere/hooks/PreToolUse.sh"),
     ] {
         let sandbox = world();
         let mut command = sandbox.command("repo");
@@ -276,11 +291,12 @@ fn a_project_has_a_file_of_ones_own_and_a_shared_one() {
     run(&sandbox, "disconnect claude --shared .").exits(0);
     run(&sandbox, "disconnect claude --project .").exits(0);
     assert!(!sandbox.path("repo/.claude").exists());
-    for harness in ["codex", "gemini", "pi"] {
+    for harness in ["cline", "codex", "copilot", "gemini", "opencode", "pi", "qwen"] {
         assert!(run(&sandbox, &format!("connect {harness} --project .")).exits(2).stderr.contains("--shared"));
         run(&sandbox, &format!("connect {harness} --shared .")).exits(0);
         run(&sandbox, &format!("disconnect {harness} --shared .")).exits(0);
     }
+    assert!(run(&sandbox, "connect hermes --shared .").exits(2).stderr.contains("reads no hooks there"));
     assert!(run(&sandbox, "connect claude --shared nowhere").exits(2).stderr.contains("not a directory"));
 }
 
@@ -315,7 +331,21 @@ fn one_broken_file_does_not_hide_the_others() {
     sandbox.file("home/.gemini/settings.json", "{\n  \"hooks\": 7\n}\n").dir("home/.codex/hooks.json");
     let rows = run(&sandbox, "connect --check --json").exits(1).json()["harnesses"].clone();
     let standings: Vec<&str> = rows.as_array().unwrap().iter().map(|row| row["standing"].as_str().unwrap()).collect();
-    assert_eq!(standings, ["connected", "broken", "broken", "not-connected"], "{rows}");
+    assert_eq!(
+        standings,
+        [
+            "connected",
+            "not-connected",
+            "broken",
+            "not-connected",
+            "broken",
+            "not-connected",
+            "not-connected",
+            "not-connected",
+            "not-connected",
+        ],
+        "{rows}"
+    );
     let words = run(&sandbox, "connect --check").exits(1).stdout;
     assert!(words.contains("broken: line 2: ") && words.contains("broken: it is not a file"), "{words}");
 }
@@ -335,11 +365,13 @@ fn a_check_says_how_it_stands_and_changes_nothing() {
         assert!(sandbox.path(file).exists());
     }
     let before = (sandbox.snapshot("home"), sandbox.snapshot("state"));
-    for harness in ["claude", "gemini", "pi"] {
-        assert_eq!(standing(harness, 0).0, "connected");
+    for (harness, _) in ALL.into_iter().filter(|(harness, _)| !["codex", "hermes"].contains(harness)) {
+        assert_eq!(standing(harness, 0), ("connected".to_owned(), String::new()));
     }
-    let (word, why) = standing("codex", 1);
-    assert!(word == "silent" && why.contains("trust"), "{word}: {why}");
+    for harness in ["codex", "hermes"] {
+        let (word, why) = standing(harness, 1);
+        assert!(word == "silent" && why.contains("trust"), "{word}: {why}");
+    }
     assert_eq!((sandbox.snapshot("home"), sandbox.snapshot("state")), before);
     assert!(run(&sandbox, "connect --check").exits(1).stdout.contains("codex"));
 
@@ -357,20 +389,184 @@ fn a_check_says_how_it_stands_and_changes_nothing() {
 }
 
 #[test]
-fn codex_is_connected_when_its_user_has_said_so() {
+fn codex_is_connected_when_its_user_has_said_so_of_every_relay() {
     let sandbox = world();
     run(&sandbox, "connect codex").exits(0);
     let file = sandbox.path("home/.codex/hooks.json");
     let hooks: Value = serde_json::from_str(&sandbox.read("home/.codex/hooks.json")).unwrap();
-    let command = &hooks["hooks"]["PreToolUse"][0]["hooks"][0]["command"];
-    let described =
-        format!(r#"{{"event_name":"pre_tool_use","hooks":[{{"async":false,"command":{command},"timeout":10,"type":"command"}}]}}"#);
-    let hash = loci::text::digest::sha256(described.as_bytes());
-    let trust = |hash: &str| format!("[hooks.state.\"{}:pre_tool_use:0:0\"]\ntrusted_hash = \"sha256:{hash}\"\n", file.display());
-    sandbox.file("home/.codex/config.toml", trust(&"0".repeat(64)));
-    assert_eq!(run(&sandbox, "connect codex --check --json").exits(1).json()["harnesses"][0]["standing"], "silent");
-    sandbox.file("home/.codex/config.toml", trust(&hash));
-    assert_eq!(run(&sandbox, "connect codex --check --json").exits(0).json()["harnesses"][0]["standing"], "connected");
+    let trust = |event: &str, name: &str| {
+        let command = &hooks["hooks"][event][0]["hooks"][0]["command"];
+        let described =
+            format!(r#"{{"event_name":"{name}","hooks":[{{"async":false,"command":{command},"timeout":35,"type":"command"}}]}}"#);
+        let hash = loci::text::digest::sha256(described.as_bytes());
+        format!("[hooks.state.\"{}:{name}:0:0\"]\ntrusted_hash = \"sha256:{hash}\"\n", file.display())
+    };
+    let snake = |event: &str| {
+        event.chars().enumerate().fold(String::new(), |name, (at, c)| match c.is_ascii_uppercase() && at > 0 {
+            true => format!("{name}_{}", c.to_ascii_lowercase()),
+            false => format!("{name}{}", c.to_ascii_lowercase()),
+        })
+    };
+    let all: Vec<String> = hooks["hooks"].as_object().unwrap().keys().map(|event| trust(event, &snake(event))).collect();
+    let check = |code: i32| {
+        let row = run(&sandbox, "connect codex --check --json").exits(code).json()["harnesses"][0].clone();
+        (row["standing"].as_str().unwrap().to_owned(), row["why"].as_str().unwrap_or_default().to_owned())
+    };
+    // The gate alone: the relay after a call is left out, and that is said.
+    sandbox.file("home/.codex/config.toml", trust("PreToolUse", "pre_tool_use"));
+    let (word, why) = check(1);
+    assert!(word == "silent" && why.contains("PostToolUse") && !why.contains("PreToolUse"), "{word}: {why}");
+    sandbox.file("home/.codex/config.toml", all.concat().replace("sha256:", "sha256:0"));
+    assert_eq!(check(1).0, "silent");
+    sandbox.file("home/.codex/config.toml", all.concat());
+    assert_eq!(check(0).0, "connected");
+}
+
+#[test]
+fn trust_is_written_where_somebody_says_so_and_goes_with_the_relays() {
+    for (harness, file, text) in [
+        ("codex", "home/.codex/config.toml", "model = \"x\" # mine\n"),
+        ("hermes", "home/.hermes/shell-hooks-allowlist.json", "{\"approvals\": [{\"event\": \"pre_tool_call\", \"command\": \"mine\"}]}"),
+    ] {
+        for changed in [false, true] {
+            let sandbox = world();
+            sandbox.file(file, text);
+            let before = sandbox.snapshot("home");
+            let said = run(&sandbox, &format!("connect {harness} --trust")).exits(0).stdout;
+            assert!(!said.contains("only after you have"), "{said}");
+            assert!(sandbox.read(file).contains(text.trim_end_matches([']', '}', '\n', ' ', '"'])) || harness == "hermes");
+            assert_eq!(
+                run(&sandbox, &format!("connect {harness} --check --json")).exits(0).json()["harnesses"][0]["standing"],
+                "connected"
+            );
+            assert!(run(&sandbox, &format!("connect {harness} --trust")).exits(0).stdout.contains("already"));
+            if changed {
+                let more = if harness == "codex" { "\n[more]\na = 1\n" } else { "\n" };
+                sandbox.file(file, sandbox.read(file) + more);
+            }
+            run(&sandbox, &format!("disconnect {harness}")).exits(0);
+            if changed {
+                assert!(!sandbox.read(file).contains("loci") && sandbox.read(file).contains("mine"), "{}", sandbox.read(file));
+            } else {
+                let mut after = sandbox.snapshot("home");
+                after.remove(&PathBuf::from(".loci"));
+                assert_eq!(after, before, "{harness}");
+            }
+        }
+    }
+    let sandbox = world();
+    assert!(run(&sandbox, "connect claude --trust").exits(2).stderr.contains("hint: loci connect claude"));
+}
+
+#[test]
+fn settings_in_yaml_keep_every_byte_and_come_back() {
+    for text in [
+        "",
+        "model:\n  default: x # mine\n\n# end\n",
+        "hooks: {}\nmodel: x\n",
+        "hooks:\n  pre_tool_call:\n  - command: mine # first\n    timeout: 3\n  # about\n  other: []\nlast: |\n  hooks:\n",
+        "model: x\r\nhooks:\r\n    pre_tool_call:\r\n        - {command: mine}\r\n",
+        "model: x",
+    ] {
+        let sandbox = world();
+        sandbox.file(HERMES, text);
+        run(&sandbox, "connect hermes").exits(0);
+        let there = sandbox.read(HERMES);
+        assert!(there.contains("gate --for hermes") && there.contains("hook after-tool --for hermes"), "{there}");
+        assert!(run(&sandbox, "connect hermes").exits(0).stdout.contains("already"));
+        // Somebody adds something: ours alone goes.
+        sandbox.file(HERMES, format!("{there}theme: dark\n"));
+        run(&sandbox, "disconnect hermes").exits(0);
+        let left = sandbox.read(HERMES);
+        assert!(!left.contains("loci") && left.ends_with("theme: dark\n"), "{left}");
+        let shortened = text.replace("hooks: {}", "hooks:");
+        assert!(text.lines().all(|line| left.contains(line)) || shortened.lines().all(|line| left.contains(line)), "{text}\n{left}");
+        sandbox.file(HERMES, text);
+        run(&sandbox, "connect hermes").exits(0);
+        run(&sandbox, "disconnect hermes").exits(0);
+        assert_eq!(sandbox.read(HERMES), text);
+    }
+    let sandbox = world();
+    sandbox.file(HERMES, "a: 1\nhooks: {pre_tool_call: [{command: x}]}\n");
+    let refused = run(&sandbox, "connect hermes").exits(2);
+    assert!(refused.stderr.contains("config.yaml:2") && refused.stderr.contains("in one line"), "{}", refused.stderr);
+}
+
+#[test]
+fn hooks_of_others_beside_ours_stay() {
+    let sandbox = world();
+    sandbox.exec("home/.cline/hooks/PreToolUse", "#!/bin/sh\nexit 0\n").file("home/.copilot/hooks/mine.json", "{}");
+    let before = sandbox.snapshot("home");
+    for harness in ["cline", "copilot"] {
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        assert_eq!(run(&sandbox, &format!("connect {harness} --check --json")).exits(0).json()["harnesses"][0]["standing"], "connected");
+    }
+    // A file that is not ours any more is left.
+    sandbox.file("home/.cline/hooks/PostToolUse.sh", "#!/bin/sh\necho mine\n");
+    assert!(run(&sandbox, "connect cline").exits(2).stderr.contains("not ours"));
+    run(&sandbox, "disconnect cline").exits(0);
+    run(&sandbox, "disconnect copilot").exits(0);
+    assert_eq!(sandbox.read("home/.cline/hooks/PostToolUse.sh"), "#!/bin/sh\necho mine\n");
+    fs::remove_file(sandbox.path("home/.cline/hooks/PostToolUse.sh")).unwrap();
+    let mut after = sandbox.snapshot("home");
+    after.remove(&PathBuf::from(".loci"));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn another_loci_in_the_settings_is_left_alone_and_named() {
+    let sandbox = world();
+    let text = r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"/x/loci gate --for claude"}]}]}}"#;
+    sandbox.file(CLAUDE, text);
+    let said = run(&sandbox, "connect claude").exits(0).stdout;
+    assert!(said.contains("/x/loci gate --for claude") && said.contains("left alone"), "{said}");
+    assert!(sandbox.read(CLAUDE).contains("/x/loci gate --for claude"));
+    sandbox.file(CLAUDE, sandbox.read(CLAUDE) + "\n");
+    run(&sandbox, "disconnect claude").exits(0);
+    assert_eq!(sandbox.read(CLAUDE), format!("{text}\n"));
+}
+
+#[test]
+fn who_only_watches_is_asked_nothing_and_says_nothing() {
+    for (harness, file) in ALL {
+        let sandbox = world();
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        run(&sandbox, &format!("connect {harness} --observe{}", if ["codex", "hermes"].contains(&harness) { " --trust" } else { "" }))
+            .exits(0);
+        let path = sandbox.path(file);
+        let there = fs::read_to_string(if harness == "cline" { path.with_file_name("PostToolUse.sh") } else { path }).unwrap();
+        assert!(!there.contains("gate --for") || ["pi", "opencode"].contains(&harness), "{harness}: {there}");
+        assert!(there.contains("after-tool"), "{harness}: {there}");
+        assert!(harness != "cline" || !sandbox.path(file).exists());
+        assert_eq!(run(&sandbox, &format!("connect {harness} --check --json")).exits(0).json()["harnesses"][0]["standing"], "observed");
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        let left: Vec<_> = sandbox.snapshot("home").into_keys().filter(|path| !["", ".loci"].contains(&path.to_str().unwrap())).collect();
+        assert!(left.is_empty(), "{harness}: {left:?}");
+    }
+}
+
+#[test]
+fn a_relay_that_watches_ends_well_at_once_whatever_it_is_given() {
+    let sandbox = world();
+    run(&sandbox, "connect claude --observe").exits(0);
+    let settings: Value = serde_json::from_str(&sandbox.read(CLAUDE)).unwrap();
+    let command = settings["hooks"]["PostToolUse"][0]["hooks"][0]["command"].as_str().unwrap().to_owned();
+    let told = |payload: &[u8]| {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &command]).env_clear().env("HOME", sandbox.path("home")).env("XDG_STATE_HOME", sandbox.path("state"));
+        shell.env("PATH", "/usr/bin:/bin");
+        let run = Run::of(&mut shell, Some(payload)).exits(0);
+        assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+    };
+    // A program that never ends keeps nobody waiting.
+    fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
+    sandbox.exec("home/.loci/bin/loci", "#!/bin/sh\ncat > \"$HOME/seen\"\nexec sleep 30\n");
+    let started = std::time::Instant::now();
+    told(b"{\"a\": 1}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+    fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
+    told(b"\0 no JSON");
 }
 
 #[test]
@@ -409,10 +605,10 @@ fn wherever_it_fails_or_is_killed_the_settings_are_whole_and_once_more_does_it()
                 }
                 // The old one or the new one, never half of either.
                 let relays = now.matches("gate --for claude").count();
-                assert!(now == before || relays == if verb == "connect" { 2 } else { 0 }, "{verb} {fault} {n}: {now}");
+                assert!(now == before || relays == if verb == "connect" { GATES } else { 0 }, "{verb} {fault} {n}: {now}");
                 run(&sandbox, &format!("{verb} claude")).exits(0);
                 let relays = sandbox.read(CLAUDE).matches("gate --for claude").count();
-                assert_eq!(relays, if verb == "connect" { 2 } else { 0 }, "{verb} {fault} {n}");
+                assert_eq!(relays, if verb == "connect" { GATES } else { 0 }, "{verb} {fault} {n}");
                 run(&sandbox, &format!("{back} claude")).exits(0);
                 run(&sandbox, "disconnect claude").exits(0);
                 assert_eq!(sandbox.read(CLAUDE), text, "{verb} {fault} {n}");
@@ -447,7 +643,7 @@ proptest! {
         let sandbox = world();
         sandbox.file(CLAUDE, &text);
         run(&sandbox, "connect claude").exits(0);
-        prop_assert_eq!(sandbox.read(CLAUDE).matches("gate --for claude").count(), 2);
+        prop_assert_eq!(sandbox.read(CLAUDE).matches("gate --for claude").count(), GATES);
         if lost {
             fs::remove_dir_all(sandbox.path("state")).unwrap();
         }
@@ -463,20 +659,38 @@ proptest! {
     }
 }
 
-/// What the shim of pi says to some calls, run by Node with a stand-in for pi.
-fn shim(node: &Path, sandbox: &Sandbox, calls: &[(&str, Value)]) -> Vec<Value> {
-    let driver = "const shim = (await import(process.argv[2])).default;\n\
-                  let asked; shim({ on: (event, hook) => { if (event === 'tool_call') asked = hook; } });\n\
+/// What a shim says to some calls, run by Node with a stand-in for its harness. A call of the tool `after` is
+/// one that has happened.
+fn shim(node: &Path, sandbox: &Sandbox, harness: &str, calls: &[(&str, Value)]) -> Vec<Value> {
+    let driver = "const shim = await import(process.argv[2]);\n\
                   const [calls, cwd] = JSON.parse(process.argv[3]);\n\
-                  const ctx = { cwd, hasUI: false, sessionManager: { getSessionId: () => 's' } };\n\
-                  for (const [tool, input] of calls)\n\
-                    console.log(JSON.stringify((await asked({ toolName: tool, toolCallId: 'c', input }, ctx)) ?? null));\n";
+                  let ask, tell;\n\
+                  if (shim.default) {\n\
+                    const on = {}; shim.default({ on: (event, hook) => { on[event] = hook; } });\n\
+                    const ctx = { cwd, hasUI: false, sessionManager: { getSessionId: () => 's' } };\n\
+                    ask = async (toolName, input) => (await on.tool_call({ toolName, toolCallId: 'c', input }, ctx)) ?? null;\n\
+                    tell = async (input) => (await on.tool_result({ toolName: 'write', toolCallId: 'd', input, content: [{ type: 'text', text: 'done' }] }, ctx)) ?? null;\n\
+                  } else {\n\
+                    const hooks = await shim.Loci({ directory: cwd });\n\
+                    await hooks.event({ event: { type: 'session.created', properties: { info: { id: 'child', parentID: 's', agent: 'general' } } } });\n\
+                    ask = async (tool, args) => {\n\
+                      try { await hooks['tool.execute.before']({ tool, sessionID: 'child', callID: 'c' }, { args }); return null; }\n\
+                      catch (error) { return { block: true, reason: error.message }; }\n\
+                    };\n\
+                    tell = async (args) => {\n\
+                      const output = { output: 'done', metadata: {} };\n\
+                      await hooks['tool.execute.after']({ tool: 'write', sessionID: 'child', callID: 'd', args }, output);\n\
+                      return output.output === 'done' ? null : output;\n\
+                    };\n\
+                  }\n\
+                  for (const [tool, input] of calls) console.log(JSON.stringify(tool === 'after' ? await tell(input) : await ask(tool, input)));\n";
+    let file = ALL.iter().find(|(name, _)| *name == harness).unwrap().1;
     sandbox.file("driver.mjs", driver);
     let mut command = std::process::Command::new(node);
     command
-        .args(["--experimental-strip-types", "--no-warnings"])
+        .args(["--experimental-strip-types", "--experimental-detect-module", "--no-warnings"])
         .arg(sandbox.path("driver.mjs"))
-        .arg(sandbox.path("home/.pi/agent/extensions/loci.ts"))
+        .arg(sandbox.path(file))
         .arg(json!([calls, sandbox.path("repo")]).to_string())
         .env_clear()
         .env("HOME", sandbox.path("home"))
@@ -504,35 +718,53 @@ fn node() -> Option<PathBuf> {
 }
 
 #[test]
-fn the_shim_of_pi_asks_and_falls_closed_for_owned_directories_alone() {
+fn the_shims_ask_and_fall_closed_for_owned_directories_alone() {
     let Some(node) = node() else {
         println!("skipped: no Node that reads TypeScript (22.6 or newer)");
         return;
     };
-    let sandbox = world();
-    sandbox
-        .file("repo/.loci/agent.md", "---\nid: alice\n---\n")
-        .file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n")
-        .link("repo/link", "owned");
-    run(&sandbox, "connect pi").exits(0);
-    let write = |path: &str| ("write", json!({ "path": path, "content": "x" }));
-    let bash = |command: &str| ("bash", json!({ "command": command }));
-    let read = || ("read", json!({ "path": "owned/a" }));
-    let said = shim(&node, &sandbox, &[write("owned/new.txt"), write("notes.txt"), read()]);
-    assert!(said[0]["block"] == json!(true) && said[0]["reason"].as_str().unwrap().contains("`bob`"), "{said:?}");
-    assert_eq!(said[1..], [Value::Null, Value::Null]);
+    for (harness, key) in [("pi", "path"), ("opencode", "filePath")] {
+        let sandbox = world();
+        sandbox
+            .file("repo/.loci/agent.md", "---\nid: alice\n---\n")
+            .file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n")
+            .link("repo/link", "owned");
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let write = |path: &str| ("write", json!({ key: path, "content": "x" }));
+        let bash = |command: &str| ("bash", json!({ "command": command }));
+        let read = || ("read", json!({ key: "owned/a" }));
+        let patch = || ("apply_patch", json!({ "patchText": "*** Begin Patch\n*** Add File: owned/p\n+x\n*** End Patch" }));
+        let shim = |calls: &[(&str, Value)]| shim(&node, &sandbox, harness, calls);
+        let said = shim(&[write("owned/new.txt"), patch(), write("notes.txt"), read()]);
+        for said in &said[..2] {
+            assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("`bob`"), "{harness}: {said:?}");
+        }
+        assert_eq!(said[2..], [Value::Null, Value::Null]);
 
-    // The gate is gone, dies, or says something else: closed for what is owned, open for the rest.
-    fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
-    for gate in [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 1\n")] {
-        if let Some(text) = gate {
-            sandbox.exec("home/.loci/bin/loci", text);
+        // What has happened is told, and is in the trail: of the session, with the sub-agent where there is one.
+        sandbox.file("repo/notes.txt", "x");
+        assert_eq!(shim(&[("after", json!({ key: "notes.txt", "content": "x" }))]), [Value::Null]);
+        let trail = sandbox.loci("repo", ["trail", "--json"]).exits(0).stdout;
+        assert!(trail.contains("notes.txt") && trail.contains(&format!("\"{harness}\"")), "{trail}");
+        assert_eq!(trail.contains("child (general)"), harness == "opencode", "{trail}");
+
+        // The gate is gone, dies, or says something else: closed for what is owned, open for the rest.
+        fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
+        for gate in [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 1\n")] {
+            if let Some(text) = gate {
+                sandbox.exec("home/.loci/bin/loci", text);
+            }
+            let closed = [write("owned/new.txt"), write("link/deep/new.txt"), bash("echo x > owned/y"), bash("cp a 'owned/b'"), patch()];
+            for said in shim(&closed) {
+                assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("did not answer"), "{harness}: {said}");
+            }
+            let open = [write("notes.txt"), bash("echo x > notes.txt"), read(), ("after", json!({ key: "notes.txt" }))];
+            assert_eq!(shim(&open), [Value::Null, Value::Null, Value::Null, Value::Null]);
         }
-        let closed = [write("owned/new.txt"), write("link/deep/new.txt"), bash("echo x > owned/y"), bash("cp a 'owned/b'")];
-        for said in shim(&node, &sandbox, &closed) {
-            assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("did not answer"), "{said}");
-        }
-        let open = [write("notes.txt"), bash("echo x > notes.txt"), read()];
-        assert_eq!(shim(&node, &sandbox, &open), [Value::Null, Value::Null, Value::Null]);
+
+        // What loci says after a call reaches the model with the result.
+        sandbox.exec("home/.loci/bin/loci", "#!/bin/sh\ncat > /dev/null\necho '{\"context\": \"Read this.\"}'\n");
+        let said = shim(&[("after", json!({ key: "notes.txt" }))])[0].to_string();
+        assert!(said.contains("Read this.") && said.contains("done"), "{harness}: {said}");
     }
 }

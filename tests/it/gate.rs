@@ -476,25 +476,36 @@ fn the_same_attempt_is_one_message_however_often() {
 #[test]
 fn many_gates_at_once_lose_nothing() {
     let sandbox = world();
+    let handed = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for n in 0..16 {
-            let sandbox = &sandbox;
+            let (sandbox, handed) = (&sandbox, &handed);
             scope.spawn(move || {
                 for m in 0..20 {
                     let call = write(sandbox, format!("owned/{n}-{m}.txt"));
-                    refused(gate(sandbox, call.to_string()));
+                    let text = refused(gate(sandbox, call.to_string()));
+                    // On a machine that is busy enough a gate may come to its deadline first, and says so.
+                    match text.split_once("handed over to bob as ").and_then(|(_, rest)| rest.split_once(',')) {
+                        Some((id, _)) => handed.lock().unwrap().push((format!("/{n}-{m}.txt"), id.to_owned())),
+                        None => assert!(text.contains("took longer than"), "{text}"),
+                    }
                 }
             });
         }
     });
+    let handed = handed.into_inner().unwrap();
+    assert!(!handed.is_empty());
     let letters = mail(&sandbox, "repo/owned");
-    assert_eq!(letters.len(), 16 * 20);
-    for (n, m) in (0..16).flat_map(|n| (0..20).map(move |m| (n, m))) {
-        assert!(letters.iter().any(|letter| letter.contains(&format!("/{n}-{m}.txt"))), "{n}-{m}");
-    }
-    // Each is in the log as well, whole.
     let log = sandbox.read("repo/owned/.loci/memory/inbox/log.jsonl");
-    assert_eq!(log.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["event"] == "filed").count(), 16 * 20);
+    let filed: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).filter(|line: &Value| line["event"] == "filed").collect();
+    for (name, id) in &handed {
+        assert!(letters.iter().any(|letter| letter.contains(name) && letter.contains(id)), "{name} {id}");
+        assert!(filed.iter().any(|line| id.ends_with(line["key"].as_str().unwrap())), "{name} {id}");
+    }
+    // What a gate delivered that did not come to its end is listed all the same.
+    let list = sandbox.loci("repo/owned", ["inbox", "--json"]).exits(0).json();
+    assert_eq!(list["messages"].as_array().unwrap().len(), letters.len());
 }
 
 #[test]
@@ -528,23 +539,103 @@ fn every_harness_is_answered_in_its_language() {
         ("codex", "PreToolUse", "apply_patch", json!({ "command": "*** Begin Patch\n*** Add File: owned/2\n+x\n*** End Patch" })),
         ("gemini", "BeforeTool", "write_file", json!({ "file_path": "owned/3", "content": "x" })),
         ("pi", "tool_call", "write", json!({ "path": "owned/4", "content": "x" })),
+        ("qwen", "PreToolUse", "edit", json!({ "file_path": "owned/5", "old_string": "", "new_string": "x" })),
+        ("copilot", "preToolUse", "apply_patch", json!("*** Begin Patch\n*** Add File: owned/6\n+x\n*** End Patch")),
+        ("opencode", "tool.execute.before", "bash", json!({ "command": "echo x > 7", "workdir": "owned" })),
+        (
+            "hermes",
+            "pre_tool_call",
+            "patch",
+            json!({ "mode": "patch", "patch": "*** Begin Patch\n*** Add File: owned/8\n+x\n*** End Patch" }),
+        ),
     ] {
         let mut call = payload(&sandbox, tool, &input);
         call["hook_event_name"] = json!(event);
+        if harness == "copilot" {
+            let cwd = call["cwd"].clone();
+            call = json!({ "sessionId": "s-1", "cwd": cwd, "toolName": tool, "toolArgs": input });
+        }
         let run = asked(&sandbox, call.to_string(), |command| {
             *command = sandbox.command("repo");
             command.args(["gate", "--for", harness]);
         });
         assert!(refused(run).contains("`bob`"));
     }
-    assert_eq!(mail(&sandbox, "repo/owned").len(), 4);
+    assert_eq!(mail(&sandbox, "repo/owned").len(), 8);
+    // Cline has no denial that a model could read: the call gets an input that fails, and the reason stands beside it.
+    let call = json!({
+        "hookName": "tool_call", "taskId": "t", "workspaceRoots": [sandbox.path("repo")], "agent_id": "a", "parent_agent_id": "p",
+        "tool_call": { "id": "c", "name": "editor", "input": { "path": "owned/9", "new_text": "x" } },
+    });
+    let cline = |call: String| {
+        asked(&sandbox, call, |command| {
+            *command = sandbox.command("repo");
+            command.args(["gate", "--for", "cline"]);
+        })
+        .exits(0)
+    };
+    let said = cline(call.to_string()).json();
+    assert!(
+        said["context"].as_str().unwrap().contains("`bob`") && said["overrideInput"]["path"].as_str().unwrap().starts_with("/dev/null/")
+    );
+    let mail = mail(&sandbox, "repo/owned");
+    assert!(mail.len() == 9 && mail.iter().any(|message| message.contains("harness: \"cline\"")), "{mail:?}");
+    assert_eq!(cline(call.to_string().replace("owned/9", "notes/9")).stdout, "");
+    assert!(cline("{\"tool".to_owned()).stderr.contains("not checked"));
+}
+
+#[test]
+fn a_relative_file_that_gemini_would_look_for_is_judged_where_it_finds_it() {
+    let sandbox = world();
+    sandbox.file("repo/src/b.txt", "b\n").file("repo/owned/deep/c.txt", "c\n");
+    let replace = |path: &str| {
+        let mut call = payload(&sandbox, "replace", &json!({ "file_path": path, "old_string": "b", "new_string": "x" }));
+        call["hook_event_name"] = json!("BeforeTool");
+        asked(&sandbox, call.to_string(), |command| {
+            *command = sandbox.command("repo");
+            command.args(["gate", "--for", "gemini"]);
+        })
+    };
+    for path in ["a.txt", "c.txt", "deep/c.txt", "./c.txt", "ep/c.txt"] {
+        assert!(refused(replace(path)).contains("`bob`"), "{path}");
+    }
+    for path in ["b.txt", "notes.txt", "nowhere.txt", "xc.txt", "src/a.txt"] {
+        assert_eq!(replace(path).exits(0).stderr, "", "{path}");
+    }
+}
+
+#[test]
+fn claude_does_not_take_over_settings_that_would_switch_the_gate_off() {
+    let sandbox = world();
+    sandbox.loci("repo", ["connect", "claude"]).exits(0);
+    let settings = "home/.claude/settings.json";
+    let told = |file: &str| {
+        let payload = json!({
+            "session_id": "s-1", "cwd": sandbox.path("repo"), "hook_event_name": "ConfigChange", "source": "local_settings",
+            "file_path": sandbox.path(file),
+        });
+        gate(&sandbox, payload.to_string())
+    };
+    sandbox.file("repo/.claude/settings.local.json", "{\"model\": \"x\"}");
+    assert_eq!(told("repo/.claude/settings.local.json").exits(0).stderr, "");
+    sandbox.file("repo/.claude/settings.local.json", "{\"disableAllHooks\": true}");
+    assert!(told("repo/.claude/settings.local.json").exits(2).stderr.contains("`disableAllHooks` is true"));
+    fs::remove_file(sandbox.path("repo/.claude/settings.local.json")).unwrap();
+    // The relays are gone, and nobody has disconnected.
+    let there = sandbox.read(settings);
+    sandbox.file(settings, there.replace("gate --for claude", "true"));
+    assert!(told(settings).exits(2).stderr.contains("are gone"));
+    sandbox.file(settings, there);
+    assert_eq!(told(settings).exits(0).stderr, "");
+    sandbox.loci("repo", ["disconnect", "claude"]).exits(0);
+    assert_eq!(told(settings).exits(0).stderr, "");
 }
 
 #[test]
 fn a_name_that_is_no_harness_is_an_error_that_lists_them() {
     let sandbox = world();
     let run = sandbox.loci("repo", ["gate", "--for", "nobody"]).exits(2);
-    for name in ["claude", "codex", "gemini", "pi"] {
+    for name in ["claude", "cline", "codex", "copilot", "gemini", "hermes", "opencode", "pi", "qwen"] {
         assert!(run.stderr.contains(name), "{}", run.stderr);
     }
     let help = sandbox.loci("repo", ["gate", "--help"]).exits(0);

@@ -13,11 +13,11 @@ use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::person::Person;
 use crate::hooks::connect::check::{self, Standing};
-use crate::hooks::connect::{self, Change, ConnectError, Ground, Reach};
+use crate::hooks::connect::{self, Change, ConnectError, Edit, Ground, Reach, trust};
 use crate::hooks::harness::{self, Adapter};
 use crate::sys::lock::Lock;
 use crate::sys::plan::Step;
-use crate::sys::{disk, process, shown, term};
+use crate::sys::{disk, process, shown, term, time};
 
 /// Put the gate before a harness's tools
 #[derive(Debug, ClapArgs)]
@@ -33,6 +33,12 @@ pub struct ConnectArgs {
     /// Look whether what is connected really asks, and change nothing
     #[arg(long, conflicts_with = "dry_run")]
     check: bool,
+    /// Only watch: nothing is asked before a call, nothing is said, and nobody waits
+    #[arg(long, conflicts_with = "check")]
+    observe: bool,
+    /// Tell the harness as well that the relays are trusted, where it keeps that in a file
+    #[arg(long, conflicts_with_all = ["check", "shared"])]
+    trust: bool,
     /// Print what would be changed, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -100,11 +106,27 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let user_home = user_home(context);
     let ground = ground(context, &user_home);
     let program = program()?;
-    let plan = || connect::connect(adapter, &reach, &ground, &program).map_err(|error| failed(error, adapter));
+    if args.trust && !trust::is_kept(adapter) {
+        let message = format!("{} keeps nothing about hooks of a user that could be written", adapter.title);
+        return Err(Failure::new("usage", message).hint(format!("loci connect {}{}", adapter.name, args.reach.words())));
+    }
+    let at = time::to_second(time::now());
+    let plan = || {
+        let mut change = connect::connect(adapter, &reach, &ground, &program, args.observe).map_err(|error| failed(error, adapter))?;
+        if args.trust {
+            change.trust(adapter, &ground, &at).map_err(|error| failed(error, adapter))?;
+        }
+        Ok(change)
+    };
     let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
-    let command = format!("loci connect {}{}", adapter.name, args.reach.words());
+    let flags = [(args.observe, " --observe"), (args.trust, " --trust")].into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag);
+    let command = format!("loci connect {}{}{}", adapter.name, args.reach.words(), flags.collect::<String>());
     let shared: &[_] = if matches!(reach, Reach::Shared(_)) { adapter.wiring.needs_shared } else { &[] };
-    let needs: Vec<&str> = adapter.wiring.needs.iter().chain(shared).copied().collect();
+    // The first need of a harness that keeps such a file is to be told.
+    let mut needs: Vec<String> =
+        adapter.wiring.needs.iter().skip(usize::from(args.trust)).chain(shared).map(|need| (*need).to_owned()).collect();
+    needs
+        .extend(change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command))));
     finish(context, adapter, &change, &Doing { verb: "connect", done: "connected", command: &command, dry_run: args.dry_run, needs })
 }
 
@@ -114,7 +136,10 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
 /// As [`connect()`].
 pub(super) fn for_user(context: &Context, adapter: &Adapter) -> Outcome {
     let reach = ReachArgs { project: None, shared: None };
-    connect(context, ConnectArgs { harness: Some(adapter.name.to_owned()), reach, check: false, dry_run: false })
+    connect(
+        context,
+        ConnectArgs { harness: Some(adapter.name.to_owned()), reach, check: false, observe: false, trust: false, dry_run: false },
+    )
 }
 
 /// Disconnects a harness.
@@ -165,7 +190,7 @@ struct Doing<'a> {
     done: &'a str,
     command: &'a str,
     dry_run: bool,
-    needs: Vec<&'a str>,
+    needs: Vec<String>,
 }
 
 fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'_>) -> Outcome {
@@ -177,14 +202,17 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'
         return Ok(Answer::Yes);
     }
     if doing.dry_run {
-        context.print(|| format!("{}{}", steps(context, change), diff(change, &file)), || object(adapter, change, doing, false))?;
+        context.print(
+            || format!("{}{}", steps(context, change), diff(change, |path| context.shown(path))),
+            || object(adapter, change, doing, false),
+        )?;
         return Ok(Answer::Yes);
     }
     if let Some(answer) = grant::or_request(context, &change.file, command)? {
         return Ok(answer);
     }
     if context.asks() {
-        context.say(diff(change, &file).trim_end());
+        context.say(diff(change, |path| context.shown(path)).trim_end());
         let asked = term::ask(&format!("{verb} {title} ({file})? [y/N] "));
         let said = asked.map_err(|error| Failure::new("io", "failed to ask").caused_by(&error))?;
         if !said.is_some_and(|said| ["y", "yes"].contains(&said.to_lowercase().as_str())) {
@@ -217,9 +245,13 @@ fn steps(context: &Context, change: &Change) -> String {
 }
 
 /// The change as a unified diff; characters that would act on a terminal are shown instead.
-fn diff(change: &Change, file: &str) -> String {
+fn diff(change: &Change, shown: impl Fn(&Path) -> String) -> String {
+    change.edits.iter().map(|edit| diff_of(edit, &shown(&edit.file))).collect()
+}
+
+fn diff_of(edit: &Edit, file: &str) -> String {
     let text = |data: &Option<Vec<u8>>| String::from_utf8_lossy(data.as_deref().unwrap_or_default()).into_owned();
-    let (before, after) = (text(&change.before), text(&change.after));
+    let (before, after) = (text(&edit.before), text(&edit.after));
     if before == after {
         return String::new();
     }
@@ -239,7 +271,7 @@ fn object(adapter: &Adapter, change: &Change, doing: &Doing<'_>, done: bool) -> 
     let file = change.file.to_string_lossy();
     json!({
         "schema": 1, "verb": doing.verb, "done": done, "harness": adapter.name, "file": file, "plan": steps,
-        "diff": diff(change, &file), "needs": doing.needs,
+        "diff": diff(change, |path| path.to_string_lossy().into_owned()), "needs": doing.needs,
     })
 }
 
@@ -267,6 +299,7 @@ fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
             if why == "it is read-only" { failure.hint(format!("chmod u+w {}", word(&path))) } else { failure }
         }
         ConnectError::NoLocal { .. } => Failure::new("usage", message).hint(format!("loci connect {} --shared DIR", adapter.name)),
+        ConnectError::NoShared { .. } => Failure::new("usage", message).hint(format!("loci connect {}", adapter.name)),
         ConnectError::Disk(error) => error.into(),
     }
 }
@@ -277,7 +310,7 @@ fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Cont
         ConnectError::Unfit { path, unfit } => (Some(path), Some(unfit.line)),
         ConnectError::File { path, .. } => (Some(path), None),
         ConnectError::Disk(error) => (Some(&error.path), None),
-        ConnectError::NoLocal { .. } => (None, None),
+        ConnectError::NoLocal { .. } | ConnectError::NoShared { .. } => (None, None),
     };
     let why = match error {
         ConnectError::Unfit { unfit, .. } => unfit.why.to_string(),
@@ -297,21 +330,22 @@ fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> 
     let mut rows = Vec::new();
     for adapter in harness::ALL.into_iter().filter(|adapter| only.is_none_or(|only| only.name == adapter.name)) {
         // What a project says counts for whoever starts there.
-        let others = [Some(adapter.wiring.shared), adapter.wiring.local]
-            .into_iter()
-            .flatten()
-            .map(|file| context.cwd.join(file))
-            .collect::<Vec<_>>();
+        let others =
+            [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten().map(|file| context.cwd.join(file)).collect::<Vec<_>>();
         let found = check::standing(adapter, reach, &ground, &others).or_else(|error| match error {
             // One that has no such file at all is not connected there.
-            ConnectError::NoLocal { .. } if only.is_none() => Ok((context.cwd.clone(), Standing::NotConnected)),
+            ConnectError::NoLocal { .. } | ConnectError::NoShared { .. } if only.is_none() => {
+                Ok((context.cwd.clone(), Standing::NotConnected))
+            }
             error if only.is_some() => Err(failed(error, adapter)),
             // One that can't be read must not hide how it stands with the others.
             error => Ok(broken(&error, adapter, reach, context)),
         })?;
         rows.push((adapter, found));
     }
-    let good = |standing: &Standing| *standing == Standing::Connected || (only.is_none() && *standing == Standing::NotConnected);
+    let good = |standing: &Standing| {
+        matches!(standing, Standing::Connected | Standing::Observed) || (only.is_none() && *standing == Standing::NotConnected)
+    };
     let all = rows.iter().all(|(_, (_, standing))| good(standing));
     context.print(
         || {

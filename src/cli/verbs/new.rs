@@ -109,10 +109,13 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return Ok(answer);
     }
     if !args.dry_run {
-        make(context, &missing, &dir, &args, there.is_some())?;
-        // Its hooks and rules are this machine's own. Without the line they wait for `loci trust`.
-        if let Err(error) = trust::remember_made(&context.state, &real::real(&dir, true).path, time::now()) {
-            context.say(&format!("note: that it was made here could not be kept: failed to {error}"));
+        // Its hooks and rules are this machine's own. Said first, and taken back where nothing comes of it:
+        // a body that was made must not be a stranger.
+        let place = real::real(&dir, true).path;
+        trust::remember_made(&context.state, &place, true, time::now())?;
+        if let Err(error) = make(context, &missing, &dir, &args, there.is_some()) {
+            let _ = trust::remember_made(&context.state, &place, false, time::now());
+            return Err(error);
         }
     }
     let made = Made { paths: shown_nodes(&dir, &missing), kept };

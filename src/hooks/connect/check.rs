@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::relay::{self, List};
-use super::{ConnectError, Ground, Reach, read, splice, text};
-use crate::hooks::harness::{Adapter, Relay};
+use super::relay;
+use super::{ConnectError, Ground, Reach, is_ours, read, splice, targets, text, trust};
+use crate::hooks::harness::{Adapter, Call, Relay};
 use crate::sys::disk;
 use crate::sys::env::Env;
 use crate::sys::program::Program;
-use crate::text::digest;
 
 /// How it stands with a harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// The relays are there, and the gate answered.
     Connected,
+    /// Relays are there that only watch.
+    Observed,
     /// The relays are there, but the harness leaves them out or the gate does not answer.
     Silent(String),
     /// The relays are there in an older or a changed form.
@@ -37,6 +38,7 @@ impl Standing {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Connected => "connected",
+            Self::Observed => "observed",
             Self::Silent(_) => "silent",
             Self::Differs => "differs",
             Self::Tampered(_) => "tampered",
@@ -51,7 +53,7 @@ impl Standing {
         match self {
             Self::Silent(why) | Self::Tampered(why) | Self::Broken(why) => Some(why),
             Self::Differs => Some("what stands there is not what this version of loci puts there"),
-            Self::Connected | Self::NotConnected => None,
+            Self::Connected | Self::Observed | Self::NotConnected => None,
         }
     }
 }
@@ -72,87 +74,89 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Where the configuration can't be read.
 pub fn standing(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, others: &[PathBuf]) -> Result<(PathBuf, Standing), ConnectError> {
     let file = ground.file(adapter, reach)?;
-    let found = match read(&file)? {
-        None => Standing::NotConnected,
-        Some(now) => look(adapter, reach, ground, &file, &now, others)?,
+    let acts = ground.call(adapter, reach, false)?;
+    let watches = ground.call(adapter, reach, true)?;
+    let found = match adapter.wiring.relay {
+        Relay::Files(_) => whole(adapter, &file, [&acts, &watches])?,
+        Relay::Groups { .. } | Relay::Yaml(_) => match read(&file)? {
+            None => Standing::NotConnected,
+            Some(now) => look(adapter, ground, &file, &now, others, [&acts, &watches])?,
+        },
     };
     Ok((file, found))
 }
 
+/// How it stands with a harness whose relays are files of ours.
+fn whole(adapter: &Adapter, file: &std::path::Path, [acts, watches]: [&Call; 2]) -> Result<Standing, ConnectError> {
+    let stands = |call: &Call| {
+        let targets = targets(adapter, file.to_owned(), Some(call))?;
+        targets.iter().try_fold(true, |all, target| {
+            let now = read(&target.file)?.filter(|now| target.ours.is_some() || is_ours(adapter, now));
+            Ok::<_, ConnectError>(all && now.as_deref() == target.ours.as_ref().map(|ours| ours.text.as_bytes()) && may_run(target))
+        })
+    };
+    if stands(acts)? {
+        return Ok(tried(&acts.command()));
+    }
+    if stands(watches)? {
+        return Ok(Standing::Observed);
+    }
+    let any = targets(adapter, file.to_owned(), Some(acts))?
+        .iter()
+        .try_fold(false, |any, target| Ok::<_, ConnectError>(any || read(&target.file)?.is_some_and(|now| is_ours(adapter, &now))))?;
+    Ok(if any { Standing::Differs } else { Standing::NotConnected })
+}
+
+/// Whether a file that is a program can be run as one.
+fn may_run(target: &super::Target) -> bool {
+    !target.ours.as_ref().is_some_and(|ours| ours.program)
+        || disk::look_through(&target.file).is_ok_and(|meta| meta.is_some_and(|meta| meta.mode & 0o100 != 0))
+}
+
 fn look(
     adapter: &Adapter,
-    reach: &Reach,
     ground: &Ground<'_>,
     file: &std::path::Path,
     now: &[u8],
     others: &[PathBuf],
+    [acts, watches]: [&Call; 2],
 ) -> Result<Standing, ConnectError> {
-    let call = ground.call(adapter, reach)?;
-    match adapter.wiring.relay {
-        Relay::File(make) => {
-            if !now.starts_with(super::OURS) {
-                return Ok(Standing::NotConnected);
+    let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
+    let now = text(file, Some(now))?;
+    let lists = relay::all(adapter, acts);
+    if !relay::called_in(&lists, now).map_err(unfit)? {
+        return Ok(Standing::NotConnected);
+    }
+    if let Relay::Groups { off: Some((keys, value)), .. } = adapter.wiring.relay {
+        for file in std::iter::once(&file.to_owned()).chain(others) {
+            if switched_off(file, keys, value) {
+                let why = format!("`{}` is {value} in {}", keys.join("."), crate::sys::shown::path(file));
+                return Ok(Standing::Tampered(why));
             }
-            let tried = tried(&call.command());
-            Ok(if now == make(&call).as_bytes() { tried } else { Standing::Differs })
-        }
-        Relay::Groups { event, groups, off, after, after_group } => {
-            let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
-            let list = List { harness: adapter.name, event, groups: groups(&call) };
-            let lists = relay::lists(adapter.name, &call, (event, groups), (after, after_group));
-            let now = text(file, Some(now))?;
-            if !list.called_in(now).map_err(unfit)? {
-                return Ok(Standing::NotConnected);
-            }
-            if let Some((keys, value)) = off {
-                for file in std::iter::once(&file.to_owned()).chain(others) {
-                    if switched_off(file, keys, value) {
-                        let why = format!("`{}` is {value} in {}", keys.join("."), crate::sys::shown::path(file));
-                        return Ok(Standing::Tampered(why));
-                    }
-                }
-            }
-            if !relay::stand_in(&lists, now).map_err(unfit)? {
-                return Ok(Standing::Differs);
-            }
-            if adapter.name == "codex"
-                && let Some(why) = untrusted(ground, adapter, file, &list, now)
-            {
-                return Ok(Standing::Silent(why));
-            }
-            let command = list.command(now).map_err(unfit)?.unwrap_or_default();
-            Ok(tried(&command))
         }
     }
+    let watching = relay::stand_in(&relay::all(adapter, watches), now).map_err(unfit)?;
+    if !watching && !relay::stand_in(&lists, now).map_err(unfit)? {
+        return Ok(Standing::Differs);
+    }
+    let lists = if watching { relay::all(adapter, watches) } else { lists };
+    if let Some(why) = trust::missing(adapter, ground, file, &lists, now).map_err(unfit)? {
+        return Ok(Standing::Silent(why));
+    }
+    if watching {
+        return Ok(Standing::Observed);
+    }
+    let command = lists.first().map(|list| list.command(now)).transpose().map_err(unfit)?.flatten().unwrap_or_default();
+    Ok(tried(&command))
 }
 
 /// Whether a configuration has the setting that switches all hooks off. One that can't be read says
 /// nothing.
-fn switched_off(file: &std::path::Path, keys: &[&str], value: bool) -> bool {
+pub(super) fn switched_off(file: &std::path::Path, keys: &[&str], value: bool) -> bool {
     let Some((first, rest)) = keys.split_first() else { return false };
     let Ok(Some(data)) = disk::read_if_there(file) else { return false };
     let Some(top) = std::str::from_utf8(&data).ok().and_then(|text| splice::top(text, first).ok().flatten()) else { return false };
     rest.iter().try_fold(&top, |at, key| at.get(*key)) == Some(&Value::Bool(value))
-}
-
-/// Codex runs a hook only after its user has said so, and keeps that in its `config.toml`: the place
-/// of the hook, and a digest of it.
-fn untrusted(ground: &Ground<'_>, adapter: &Adapter, file: &std::path::Path, list: &List<'_>, now: &str) -> Option<String> {
-    let config = disk::read_if_there(&ground.folder(adapter).join("config.toml")).ok().flatten().unwrap_or_default();
-    let config = String::from_utf8_lossy(&config).into_owned();
-    let at = splice::elements(now, list.event).ok()?.iter().position(|group| list.groups.contains(group))?;
-    let hook = list.groups.first()?.pointer("/hooks/0")?;
-    let command = hook.get("command")?;
-    let timeout = hook.get("timeout")?;
-    let described = format!(
-        "{{\"event_name\":\"pre_tool_use\",\"hooks\":[{{\"async\":false,\"command\":{command},\"timeout\":{timeout},\"type\":\"command\"}}]}}"
-    );
-    let key = format!("{}:pre_tool_use:{at}:0", file.display());
-    let trusted = config.split(&key).nth(1).is_some_and(|rest| {
-        let entry = rest.split("\n[").next().unwrap_or_default();
-        entry.contains(&format!("sha256:{}", digest::sha256(described.as_bytes())))
-    });
-    (!trusted).then(|| "Codex has not been told to trust it: start `codex` and say yes when it shows the new hook".to_owned())
 }
 
 /// Tries a command as the harness would run it.

@@ -9,14 +9,16 @@ mod jsonc;
 mod receipt;
 mod relay;
 pub mod splice;
+pub mod tamper;
+pub mod trust;
+mod yaml;
 
 use std::path::{Path, PathBuf};
 
 use receipt::Receipt;
-use relay::List;
 use splice::{Made, Unfit};
 
-use crate::hooks::harness::{self, Adapter, Call, Relay};
+use crate::hooks::harness::{self, Adapter, Call, Ours, Relay};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::env::Env;
 use crate::sys::plan::{Plan, Step};
@@ -50,17 +52,48 @@ pub struct Ground<'a> {
     pub state: &'a Path,
 }
 
-/// What is to be done to one harness, as a value.
+/// What becomes of one file.
 #[derive(Debug, Clone)]
-pub struct Change {
-    /// Its configuration file (real, where it is there).
+pub struct Edit {
+    /// The file (real, where it is there).
     pub file: PathBuf,
     /// What stands in it; `None` where it is not there.
     pub before: Option<Vec<u8>>,
     /// What will stand in it; `None` where it will not be there.
     pub after: Option<Vec<u8>>,
+}
+
+/// What is to be done to one harness, as a value.
+#[derive(Debug, Clone)]
+pub struct Change {
+    /// Its configuration file; of several, the one that is looked for.
+    pub file: PathBuf,
+    /// The files, in their order.
+    pub edits: Vec<Edit>,
+    /// Commands that stand in it and call another `loci` than relays do: they are left alone.
+    pub foreign: Vec<String>,
+    /// How many files with what is trusted change along.
+    trusted: usize,
+    /// The folders that were made for files which are taken out.
+    folders: Vec<PathBuf>,
     /// All that has to be done; empty where it is done already.
     pub plan: Plan,
+}
+
+impl Change {
+    /// Has the harness told as well that the relays are trusted. `at` is the time.
+    ///
+    /// # Errors
+    /// Where what it keeps can't be worked on.
+    pub fn trust(&mut self, adapter: &Adapter, ground: &Ground<'_>, at: &str) -> Result<(), ConnectError> {
+        let Some(edit) = self.edits.first().cloned() else { return Ok(()) };
+        let after = text(&edit.file, edit.after.as_deref())?;
+        if let Some(more) = trust::give(adapter, ground, &edit.file, after, &mut self.plan, at)? {
+            self.edits.push(more);
+            once_each(&mut self.plan);
+        }
+        Ok(())
+    }
 }
 
 /// Why a configuration can't be worked on; reads on after "failed to …". Nothing was changed.
@@ -85,6 +118,12 @@ pub enum ConnectError {
     /// The harness reads no such file.
     #[error("connect {title} for one user in a project: it reads no file there that is not tracked")]
     NoLocal {
+        /// The harness.
+        title: &'static str,
+    },
+    /// The harness reads no file of a project.
+    #[error("connect {title} for a project: it reads no hooks there")]
+    NoShared {
         /// The harness.
         title: &'static str,
     },
@@ -115,21 +154,19 @@ impl Ground<'_> {
     pub fn file(&self, adapter: &Adapter, reach: &Reach) -> Result<PathBuf, ConnectError> {
         let path = match reach {
             Reach::User => self.folder(adapter).join(adapter.wiring.file),
-            Reach::Shared(project) => project.join(adapter.wiring.shared),
+            Reach::Shared(project) => match adapter.wiring.shared {
+                Some(shared) => project.join(shared),
+                None => return Err(ConnectError::NoShared { title: adapter.title }),
+            },
             Reach::Project(project) => match adapter.wiring.local {
                 Some(local) => project.join(local),
                 None => return Err(ConnectError::NoLocal { title: adapter.title }),
             },
         };
-        match disk::look(&path)?.map(|meta| meta.kind) {
-            None | Some(Kind::File) => Ok(path),
-            Some(Kind::Link) if disk::is_file(&path) => Ok(disk::canonical(&path)?),
-            Some(Kind::Link) => Err(ConnectError::File { path, why: "it is a link that leads to no file" }),
-            Some(_) => Err(ConnectError::File { path, why: "it is not a file" }),
-        }
+        real(path)
     }
 
-    fn call(&self, adapter: &Adapter, reach: &Reach) -> Result<Call, ConnectError> {
+    fn call(&self, adapter: &Adapter, reach: &Reach, observe: bool) -> Result<Call, ConnectError> {
         let link = self.link();
         let program = match reach {
             Reach::Shared(_) => None,
@@ -138,54 +175,133 @@ impl Ground<'_> {
                 None => return Err(ConnectError::File { path: link, why: "its name is not UTF-8, so no configuration can name it" }),
             },
         };
-        Ok(Call { program, harness: adapter.name })
+        Ok(Call { program, harness: adapter.name, observe })
     }
 }
 
-/// What connecting a harness takes. `program` is what the link is to lead to.
+/// The file that a name leads to.
+fn real(path: PathBuf) -> Result<PathBuf, ConnectError> {
+    match disk::look(&path)?.map(|meta| meta.kind) {
+        None | Some(Kind::File) => Ok(path),
+        Some(Kind::Link) if disk::is_file(&path) => Ok(disk::canonical(&path)?),
+        Some(Kind::Link) => Err(ConnectError::File { path, why: "it is a link that leads to no file" }),
+        Some(_) => Err(ConnectError::File { path, why: "it is not a file" }),
+    }
+}
+
+/// One of the files of a harness, and what is to stand in it.
+struct Target {
+    file: PathBuf,
+    /// `None`: nothing of ours.
+    ours: Option<Ours>,
+}
+
+/// The files of a harness: the one that holds its settings, or those that are ours as a whole. The
+/// latter that are not wanted this time are named as well.
+fn targets(adapter: &Adapter, file: PathBuf, call: Option<&Call>) -> Result<Vec<Target>, ConnectError> {
+    let Relay::Files(make) = adapter.wiring.relay else { return Ok(vec![Target { file, ours: None }]) };
+    let wanted = call.map(make).unwrap_or_default();
+    let every = |observe| make(&Call { program: None, harness: adapter.name, observe });
+    let mut names: Vec<String> = wanted.iter().map(|ours| ours.name.clone()).collect();
+    for ours in [every(false), every(true)].into_iter().flatten() {
+        if !names.contains(&ours.name) {
+            names.push(ours.name);
+        }
+    }
+    let named = |name: String| {
+        let own = file.file_name().is_some_and(|own| own == name.as_str());
+        let path = if own { file.clone() } else { real(file.with_file_name(&name))? };
+        Ok(Target { file: path, ours: wanted.iter().find(|ours| ours.name == name).cloned() })
+    };
+    names.into_iter().map(named).collect()
+}
+
+/// What connecting a harness takes. `program` is what the link is to lead to; with `observe` the
+/// relays only watch.
 ///
 /// # Errors
 /// Where the configuration can't be worked on.
-pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &Path) -> Result<Change, ConnectError> {
+pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &Path, observe: bool) -> Result<Change, ConnectError> {
     let file = ground.file(adapter, reach)?;
+    let call = ground.call(adapter, reach, observe)?;
+    let mut change =
+        Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), trusted: 0, folders: Vec::new(), plan: Plan::default() };
+    link(&mut change.plan, &ground.link(), program)?;
+    for target in targets(adapter, file, Some(&call))? {
+        if target.ours.is_none() && matches!(adapter.wiring.relay, Relay::Files(_)) {
+            take_out(adapter, &target.file, ground, &mut change)?;
+            continue;
+        }
+        put_in(adapter, reach, ground, &call, target, &mut change)?;
+    }
+    once_each(&mut change.plan);
+    Ok(change)
+}
+
+/// Several files may want the same folder made.
+fn once_each(plan: &mut Plan) {
+    let mut made = Vec::new();
+    plan.steps.retain(|step| match step {
+        Step::MakeDir { path } if made.contains(path) => false,
+        Step::MakeDir { path } => {
+            made.push(path.clone());
+            true
+        }
+        _ => true,
+    });
+}
+
+fn put_in(
+    adapter: &Adapter,
+    reach: &Reach,
+    ground: &Ground<'_>,
+    call: &Call,
+    target: Target,
+    change: &mut Change,
+) -> Result<(), ConnectError> {
+    let Target { file, ours } = target;
     let before = read(&file)?;
-    let call = ground.call(adapter, reach)?;
     let kept = Receipt::read(ground.state, adapter.name, &file)?;
     // What stood there without us: as it was kept, if nobody has been at it since.
     let bare = bare(adapter, &file, before.as_deref(), kept.as_ref(), ground.state)?;
-    let (after, made) = match adapter.wiring.relay {
-        Relay::File(make) => {
+    let program = ours.as_ref().is_some_and(|ours| ours.program);
+    let (after, made) = match ours {
+        Some(ours) => {
             if bare.is_some() {
                 return Err(ConnectError::File { path: file, why: "something that is not ours stands there" });
             }
-            (make(&call).into_bytes(), vec![Made::Whole])
+            (ours.text.into_bytes(), Vec::new())
         }
-        Relay::Groups { event, groups, after, after_group, .. } => {
-            let lists = relay::lists(adapter.name, &call, (event, groups), (after, after_group));
+        None => {
+            let lists = relay::lists(adapter, call);
             let unfit = |unfit| ConnectError::Unfit { path: file.clone(), unfit };
             let now = text(&file, before.as_deref())?;
-            if relay::stand_in(&lists, now).map_err(unfit)? {
+            change.foreign.extend(relay::foreign(&lists, now).map_err(unfit)?);
+            if relay::stand_in(&relay::all(adapter, call), now).map_err(unfit)? {
                 (now.as_bytes().to_vec(), Vec::new())
             } else {
                 let bare = text(&file, bare.as_deref())?;
-                let made = if before.is_none() { vec![Made::Whole; lists.len()] } else { relay::missing(&lists, bare).map_err(unfit)? };
+                let made = relay::missing(&lists, bare, before.is_none()).map_err(unfit)?;
                 (relay::put_into(&lists, bare).map_err(unfit)?.into_bytes(), made)
             }
         }
     };
-    let mut plan = Plan::default();
-    link(&mut plan, &ground.link(), program)?;
     if before.as_ref() != Some(&after) {
         may_write(&file)?;
         let folders = missing_above(&file);
-        let receipt = Receipt::new(adapter.name, &file, &made, bare.as_deref(), &after, folders.clone(), kept.as_ref());
-        receipt.write(&mut plan, ground.state, bare.as_deref())?;
-        plan.steps.extend(folders.into_iter().map(|path| Step::MakeDir { path }));
-        // A user's settings may hold secrets; what is tracked with a project holds none.
-        let mode = (before.is_none() && *reach == Reach::User).then_some(0o600);
-        plan.steps.push(Step::Write { path: file.clone(), data: after.clone(), mode, was: before.clone() });
+        let receipt = Receipt::new(adapter.name, &file, made, bare.as_deref(), &after, folders.clone(), kept.as_ref());
+        receipt.write(&mut change.plan, ground.state, bare.as_deref())?;
+        change.plan.steps.extend(folders.into_iter().map(|path| Step::MakeDir { path }));
+        let mode = match (before.is_none(), program, reach) {
+            (_, true, _) => Some(0o755),
+            // A user's settings may hold secrets; what is tracked with a project holds none.
+            (true, false, Reach::User) => Some(0o600),
+            _ => None,
+        };
+        change.plan.steps.push(Step::Write { path: file.clone(), data: after.clone(), mode, was: before.clone() });
     }
-    Ok(Change { file, before, after: Some(after), plan })
+    change.edits.push(Edit { file, before, after: Some(after) });
+    Ok(())
 }
 
 /// What taking the relays out takes.
@@ -194,37 +310,68 @@ pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &
 /// As [`connect`].
 pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Result<Change, ConnectError> {
     let file = ground.file(adapter, reach)?;
-    let before = read(&file)?;
-    let kept = Receipt::read(ground.state, adapter.name, &file)?;
-    let after = bare(adapter, &file, before.as_deref(), kept.as_ref(), ground.state)?;
-    let mut plan = Plan::default();
+    let mut change =
+        Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), trusted: 0, folders: Vec::new(), plan: Plan::default() };
+    let mut let_go = 0;
+    let mut targets = targets(adapter, file, None)?;
+    // The folder goes with the file that it came with, which was the first one.
+    targets.reverse();
+    for target in targets {
+        let_go += usize::from(take_out(adapter, &target.file, ground, &mut change)?);
+    }
+    let_go += change.trusted;
+    if let_go > 0 && Receipt::count(ground.state)? <= let_go {
+        unlink(&mut change.plan, &ground.link())?;
+    }
+    Ok(change)
+}
+
+/// Takes what is ours out of one file; whether there was a receipt for it.
+fn take_out(adapter: &Adapter, file: &Path, ground: &Ground<'_>, change: &mut Change) -> Result<bool, ConnectError> {
+    let before = read(file)?;
+    let kept = Receipt::read(ground.state, adapter.name, file)?;
+    let after = bare(adapter, file, before.as_deref(), kept.as_ref(), ground.state)?;
+    if kept.is_some()
+        && let Some(now) = &before
+        && trust::take_back(adapter, ground, file, text(file, Some(now))?, &mut change.plan)?
+    {
+        change.trusted += 1;
+    }
     if let Some(was) = before.clone().filter(|_| before != after) {
-        may_write(&file)?;
+        may_write(file)?;
         match after.clone() {
-            Some(data) => plan.steps.push(Step::Write { path: file.clone(), data, mode: None, was: Some(was) }),
+            Some(data) => change.plan.steps.push(Step::Write { path: file.to_owned(), data, mode: None, was: Some(was) }),
             None => {
-                let mode = disk::look(&file)?.map_or(0o644, |meta| meta.mode);
-                plan.steps.push(Step::Remove { path: file.clone(), was, mode });
-                // The folders that came with it go with it, from the innermost on, as far as they are empty.
-                let mut inner = file.file_name().map(ToOwned::to_owned);
-                for folder in kept.iter().flat_map(|receipt| receipt.folders.iter().rev()) {
-                    let alone = disk::list(folder).is_ok_and(|there| there.iter().all(|entry| Some(&entry.name) == inner.as_ref()));
+                let mode = disk::look(file)?.map_or(0o644, |meta| meta.mode);
+                change.plan.steps.push(Step::Remove { path: file.to_owned(), was, mode });
+                // The folders that came with it go with the last of the files, from the innermost on, as far as they
+                // are empty.
+                for folder in kept.iter().flat_map(|receipt| &receipt.folders) {
+                    if !change.folders.contains(folder) {
+                        change.folders.push(folder.clone());
+                    }
+                }
+                change.folders.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+                let going = |step: &Step| matches!(step, Step::Remove { .. } | Step::RemoveDir { .. }).then(|| step.path().to_owned());
+                let mut inner: Vec<PathBuf> = change.plan.steps.iter().filter_map(going).collect();
+                for folder in &change.folders {
+                    let alone = disk::list(folder).is_ok_and(|there| there.iter().all(|entry| inner.contains(&folder.join(&entry.name))));
                     if !alone {
                         break;
                     }
-                    plan.steps.push(Step::RemoveDir { path: folder.clone() });
-                    inner = folder.file_name().map(ToOwned::to_owned);
+                    change.plan.steps.push(Step::RemoveDir { path: folder.clone() });
+                    inner.push(folder.clone());
                 }
             }
         }
     }
     if let Some(receipt) = &kept {
-        receipt.remove(&mut plan, ground.state)?;
-        if Receipt::count(ground.state)? <= 1 {
-            unlink(&mut plan, &ground.link())?;
-        }
+        receipt.remove(&mut change.plan, ground.state)?;
     }
-    Ok(Change { file, before, after, plan })
+    if before.is_some() || file == change.file {
+        change.edits.push(Edit { file: file.to_owned(), before, after });
+    }
+    Ok(kept.is_some())
 }
 
 /// What stands in a configuration without our relays: what was kept, byte for byte, where nobody has
@@ -236,29 +383,31 @@ fn bare(adapter: &Adapter, file: &Path, now: Option<&[u8]>, kept: Option<&Receip
         return Ok(original);
     }
     let Some(now) = now else { return Ok(None) };
-    match adapter.wiring.relay {
-        // A file that is ours as a whole, in this or an older form.
-        Relay::File(_) if now.starts_with(OURS) => Ok(None),
-        Relay::File(_) => Ok(Some(now.to_vec())),
-        Relay::Groups { event, after, .. } => {
-            let list = |event: &&'static str| List { harness: adapter.name, event, groups: Vec::new() };
-            let lists: Vec<List<'_>> = std::iter::once(&event).chain(after).map(list).collect();
-            let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
-            let text = text(file, Some(now))?;
-            if !relay::called_in(&lists, text).map_err(unfit)? {
-                return Ok(Some(now.to_vec()));
-            }
-            // Without a receipt nobody knows what was made along; an empty list says nothing, so it goes.
-            let made = |at: usize| kept.map_or(Made::Hooks, |receipt| receipt.made_for(at));
-            let left = relay::taken_from(&lists, text, &made).map_err(unfit)?;
-            let gone = left.trim().is_empty() && kept.is_some_and(|receipt| receipt.made == Made::Whole && receipt.before.is_none());
-            Ok((!gone).then(|| left.into_bytes()))
-        }
+    if let Relay::Files(_) = adapter.wiring.relay {
+        // In this or an older form.
+        return Ok((!is_ours(adapter, now)).then(|| now.to_vec()));
     }
+    let lists = relay::every(adapter);
+    let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
+    let text = text(file, Some(now))?;
+    if !relay::called_in(&lists, text).map_err(unfit)? {
+        return Ok(Some(now.to_vec()));
+    }
+    // Without a receipt nobody knows what was made along; an empty list says nothing, so it goes.
+    let made = |event: &str| kept.map_or(Made::Hooks, |receipt| receipt.made_for(event));
+    let left = relay::taken_from(&lists, text, &made).map_err(unfit)?;
+    let gone = left.trim().is_empty() && kept.is_some_and(|receipt| receipt.before.is_none());
+    Ok((!gone).then(|| left.into_bytes()))
 }
 
-/// How a file that is ours as a whole begins.
-const OURS: &[u8] = b"// Put here by `loci connect ";
+/// Whether a file is one that is ours as a whole: it says so near its top, or each command in it is.
+fn is_ours(adapter: &Adapter, now: &[u8]) -> bool {
+    let top = now.get(..now.len().min(200)).unwrap_or_default();
+    String::from_utf8_lossy(top).contains(OURS) || relay::only_ours(adapter.name, now)
+}
+
+/// What stands near the top of a file that is ours as a whole.
+const OURS: &str = "Put here by `loci connect ";
 
 fn read(file: &Path) -> Result<Option<Vec<u8>>, ConnectError> {
     if disk::look_through(file)?.is_some_and(|meta| meta.len > MAX_FILE) {

@@ -1,6 +1,7 @@
 //! What was put into a file, so that every byte can be given back: kept in the state folder, readable
 //! for nobody else, since a user's settings may hold secrets.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -21,10 +22,13 @@ pub(super) struct Receipt {
     schema: u32,
     harness: String,
     file: PathBuf,
-    /// What of the way to the relays was made along with them.
-    pub(super) made: Made,
-    /// The same of the further lists of relays, in their order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What of the way to the relays was made along with them, by the names of the events.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    lists: BTreeMap<String, Made>,
+    /// What older versions kept in its place.
+    #[serde(default, skip_serializing)]
+    made: Option<Made>,
+    #[serde(default, skip_serializing)]
     made_after: Vec<Made>,
     /// The digest of what stood there before; `None` where the file was not there.
     pub(super) before: Option<String>,
@@ -38,7 +42,7 @@ impl Receipt {
     pub(super) fn new(
         harness: &str,
         file: &Path,
-        made: &[Made],
+        made: Vec<(&str, Made)>,
         before: Option<&[u8]>,
         after: &[u8],
         folders: Vec<PathBuf>,
@@ -49,21 +53,20 @@ impl Receipt {
             schema: 1,
             harness: harness.to_owned(),
             file: file.to_owned(),
-            made: made.first().copied().unwrap_or(Made::Hooks),
-            made_after: made.iter().skip(1).copied().collect(),
+            lists: made.into_iter().map(|(event, made)| (event.to_owned(), made)).collect(),
+            made: None,
+            made_after: Vec::new(),
             before: before.map(digest::sha256),
             after: digest::sha256(after),
             folders,
         }
     }
 
-    /// What was made along with the relays of one list, by its place. A list that an older version did
-    /// not put in is ours as a whole.
-    pub(super) fn made_for(&self, at: usize) -> Made {
-        match at.checked_sub(1) {
-            None => self.made,
-            Some(at) => self.made_after.get(at).copied().unwrap_or_else(|| self.made.max(Made::List)),
-        }
+    /// What was made along with the relays of one list. A list that another version put in is ours as a
+    /// whole.
+    pub(super) fn made_for(&self, event: &str) -> Made {
+        let most = self.lists.values().copied().chain(self.made).chain(self.made_after.iter().copied()).max();
+        self.lists.get(event).copied().unwrap_or_else(|| most.unwrap_or(Made::Hooks).max(Made::List))
     }
 
     fn folder(state: &Path) -> PathBuf {

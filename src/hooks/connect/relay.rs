@@ -3,46 +3,57 @@
 use serde_json::Value;
 
 use super::splice::{self, Made, Unfit};
-use crate::hooks::harness::Call;
+use super::yaml;
+use crate::hooks::event::{Point, Seam};
+use crate::hooks::harness::{Adapter, Call, Relay, Whose, whose};
 
 /// A list of hooks in a harness's configuration, and what is to stand in it.
 #[derive(Debug, Clone)]
-pub(super) struct List<'a> {
+pub(super) struct List {
     /// The harness, as the gate is called with.
-    pub(super) harness: &'a str,
+    pub(super) harness: &'static str,
     /// The event, which is the list's key.
-    pub(super) event: &'a str,
+    pub(super) event: &'static str,
     /// Our elements.
     pub(super) groups: Vec<Value>,
+    /// Whether the configuration is YAML, whose elements are hooks themselves.
+    pub(super) yaml: bool,
 }
 
-impl List<'_> {
+impl List {
+    pub(super) fn elements(&self, text: &str) -> Result<Vec<Value>, Unfit> {
+        if self.yaml { yaml::elements(text, self.event) } else { splice::elements(text, self.event) }
+    }
+
     /// Whether the configuration holds our elements, just as they should be.
     pub(super) fn stands_in(&self, text: &str) -> Result<bool, Unfit> {
-        let found: Vec<Value> = splice::elements(text, self.event)?.into_iter().filter(|group| self.ours(group) > 0).collect();
+        let found: Vec<Value> = self.elements(text)?.into_iter().filter(|group| self.ours(group) > 0).collect();
         Ok(found == self.groups)
     }
 
-    /// Whether the configuration calls the gate at all.
+    /// Whether the configuration calls us at all.
     pub(super) fn called_in(&self, text: &str) -> Result<bool, Unfit> {
-        Ok(splice::elements(text, self.event)?.iter().any(|group| self.ours(group) > 0))
+        Ok(self.elements(text)?.iter().any(|group| self.ours(group) > 0))
     }
 
     /// The configuration with our elements put in.
-    pub(super) fn put_into(&self, text: &str) -> Result<String, Unfit> {
-        splice::insert(text, self.event, &self.groups)
+    fn put_into(&self, text: &str) -> Result<String, Unfit> {
+        if self.groups.is_empty() {
+            return Ok(text.to_owned());
+        }
+        if self.yaml { yaml::insert(text, self.event, &self.groups) } else { splice::insert(text, self.event, &self.groups) }
     }
 
-    /// The configuration without any call of the gate. A group that holds others' hooks as well loses
+    /// The configuration without any call of ours. A group that holds others' hooks as well loses
     /// ours alone.
     pub(super) fn taken_from(&self, text: &str, made: Made) -> Result<String, Unfit> {
-        let groups = splice::elements(text, self.event)?;
+        let groups = self.elements(text)?;
         let mut text = text.to_owned();
-        for (at, group) in groups.iter().enumerate() {
+        for (at, group) in groups.iter().enumerate().filter(|_| !self.yaml) {
             let hooks = hooks(group);
             if self.ours(group) > 0 && self.ours(group) < hooks.len() {
                 let positions: Vec<usize> =
-                    (0..hooks.len()).filter(|hook| hooks.get(*hook).is_some_and(|hook| self.is_call(hook))).collect();
+                    (0..hooks.len()).filter(|hook| hooks.get(*hook).is_some_and(|hook| self.whose(hook) == Whose::Ours)).collect();
                 text = splice::remove_inside(&text, self.event, at, &positions)?;
             }
         }
@@ -52,72 +63,124 @@ impl List<'_> {
             .filter(|(_, group)| self.ours(group) > 0 && self.ours(group) == hooks(group).len())
             .map(|(at, _)| at)
             .collect();
-        if whole.is_empty() { Ok(text) } else { splice::remove(&text, self.event, &whole, made) }
+        match (whole.is_empty(), self.yaml) {
+            (true, _) => Ok(text),
+            (false, true) => yaml::remove(&text, self.event, &whole, made),
+            (false, false) => splice::remove(&text, self.event, &whole, made),
+        }
     }
 
     /// The first command of ours, for trying it.
     pub(super) fn command(&self, text: &str) -> Result<Option<String>, Unfit> {
-        let groups = splice::elements(text, self.event)?;
-        let mut hooks = groups.iter().flat_map(hooks).filter(|hook| self.is_call(hook));
+        let groups = self.elements(text)?;
+        let mut hooks = groups.iter().flat_map(hooks).filter(|hook| self.whose(hook) == Whose::Ours);
         Ok(hooks.find_map(|hook| hook.get("command")?.as_str().map(str::to_owned)))
     }
 
     fn ours(&self, group: &Value) -> usize {
-        hooks(group).iter().filter(|hook| self.is_call(hook)).count()
+        hooks(group).iter().filter(|hook| self.whose(hook) == Whose::Ours).count()
     }
 
-    fn is_call(&self, hook: &Value) -> bool {
-        let Some(command) = hook.get("command").and_then(Value::as_str) else { return false };
-        ["gate", "hook after-tool"].iter().any(|verb| {
-            command.split_once(&format!("{verb} --for {}", self.harness)).is_some_and(|(program, rest)| {
-                let program = program.trim_end().trim_end_matches(['"', '\'']);
-                program.ends_with("/loci") && !rest.starts_with(|next: char| next.is_ascii_alphanumeric() || next == '-' || next == '_')
-            })
-        })
+    fn whose(&self, hook: &Value) -> Whose {
+        hook.get("command").and_then(Value::as_str).map_or(Whose::Nobodys, |command| whose(command, self.harness))
     }
 }
 
-/// What is to stand in a harness's configuration: the list of the gate's event first, then those after
-/// a tool call.
-pub(super) fn lists<'a>(
-    harness: &'a str,
-    call: &Call,
-    (event, groups): (&'static str, fn(&Call) -> Vec<Value>),
-    (after, after_group): (&'static [&'static str], fn(&Call) -> Value),
-) -> Vec<List<'a>> {
-    let mut lists = vec![List { harness, event, groups: groups(call) }];
-    lists.extend(after.iter().map(|event| List { harness, event, groups: vec![after_group(call)] }));
+/// The lists of a harness, that of the gate first; those that are to stay as they are have no element.
+pub(super) fn all(adapter: &Adapter, call: &Call) -> Vec<List> {
+    type Make = fn(&Call, &Point) -> Vec<Value>;
+    let (make, yaml): (Make, bool) = match adapter.wiring.relay {
+        Relay::Groups { groups, .. } => (groups, false),
+        Relay::Yaml(items) => (items, true),
+        Relay::Files(_) => return Vec::new(),
+    };
+    let mut points: Vec<&Point> = adapter.points.iter().collect();
+    points.sort_by_key(|point| point.seam != Seam::BeforeTool);
+    let list = |event, groups| List { harness: adapter.name, event, groups, yaml };
+    let mut lists: Vec<List> = Vec::new();
+    for point in points {
+        let groups = if call.at(point.seam) { make(call, point) } else { Vec::new() };
+        lists.push(list(point.native, groups));
+    }
+    if let Relay::Groups { more, .. } = adapter.wiring.relay {
+        lists.extend(more.iter().map(|(event, make)| list(event, make(call))));
+    }
     lists
 }
 
+/// What is to stand in a harness's configuration.
+pub(super) fn lists(adapter: &Adapter, call: &Call) -> Vec<List> {
+    all(adapter, call).into_iter().filter(|list| !list.groups.is_empty()).collect()
+}
+
+/// Every list that could hold a call of ours.
+pub(super) fn every(adapter: &Adapter) -> Vec<List> {
+    all(adapter, &Call { program: None, harness: adapter.name, observe: false })
+}
+
 /// Whether the configuration holds all of them, just as they should be.
-pub(super) fn stand_in(lists: &[List<'_>], text: &str) -> Result<bool, Unfit> {
+pub(super) fn stand_in(lists: &[List], text: &str) -> Result<bool, Unfit> {
     lists.iter().try_fold(true, |all, list| Ok(list.stands_in(text)? && all))
 }
 
 /// Whether the configuration holds any call of ours.
-pub(super) fn called_in(lists: &[List<'_>], text: &str) -> Result<bool, Unfit> {
+pub(super) fn called_in(lists: &[List], text: &str) -> Result<bool, Unfit> {
     lists.iter().try_fold(false, |any, list| Ok(list.called_in(text)? || any))
 }
 
 /// The configuration with all of them put in.
-pub(super) fn put_into(lists: &[List<'_>], text: &str) -> Result<String, Unfit> {
+pub(super) fn put_into(lists: &[List], text: &str) -> Result<String, Unfit> {
     lists.iter().try_fold(text.to_owned(), |text, list| list.put_into(&text))
 }
 
-/// What has to be made for each of them.
-pub(super) fn missing(lists: &[List<'_>], text: &str) -> Result<Vec<Made>, Unfit> {
-    lists.iter().map(|list| splice::missing(text, list.event)).collect()
+/// What has to be made for each of them, by the name of its event.
+pub(super) fn missing(lists: &[List], text: &str, whole: bool) -> Result<Vec<(&'static str, Made)>, Unfit> {
+    let one = |list: &List| {
+        let made = if whole {
+            Made::Whole
+        } else if list.yaml {
+            yaml::missing(text, list.event)?
+        } else {
+            splice::missing(text, list.event)?
+        };
+        Ok((list.event, made))
+    };
+    lists.iter().map(one).collect()
 }
 
 /// The configuration without any of them, the last one taken out first: what was made along goes with
 /// the last that stands in it.
-pub(super) fn taken_from(lists: &[List<'_>], text: &str, made: &dyn Fn(usize) -> Made) -> Result<String, Unfit> {
-    lists.iter().enumerate().rev().try_fold(text.to_owned(), |text, (at, list)| list.taken_from(&text, made(at)))
+pub(super) fn taken_from(lists: &[List], text: &str, made: &dyn Fn(&str) -> Made) -> Result<String, Unfit> {
+    lists.iter().rev().try_fold(text.to_owned(), |text, list| list.taken_from(&text, made(list.event)))
 }
 
+/// Commands in these lists that call a `loci` which is not the one that relays call.
+pub(super) fn foreign(lists: &[List], text: &str) -> Result<Vec<String>, Unfit> {
+    let mut found = Vec::new();
+    for list in lists {
+        let groups = list.elements(text)?;
+        let others = groups.iter().flat_map(hooks).filter(|hook| list.whose(hook) == Whose::Foreign);
+        found.extend(others.filter_map(|hook| hook.get("command")?.as_str().map(str::to_owned)));
+    }
+    found.dedup();
+    Ok(found)
+}
+
+/// Whether a file of hooks is JSON with commands of ours, and nothing else.
+pub(super) fn only_ours(harness: &str, data: &[u8]) -> bool {
+    let Ok(Value::Object(file)) = serde_json::from_slice::<Value>(data) else { return false };
+    let Some(Value::Object(events)) = file.get("hooks") else { return false };
+    let hooks: Vec<&Value> = events.values().flat_map(|list| list.as_array().map(Vec::as_slice).unwrap_or_default()).collect();
+    let ours = |hook: &&Value| hook.get("bash").and_then(Value::as_str).is_some_and(|command| whose(command, harness) == Whose::Ours);
+    !hooks.is_empty() && hooks.iter().all(ours)
+}
+
+/// The hooks of a group; in YAML an element is the hook itself.
 fn hooks(group: &Value) -> &[Value] {
-    group.get("hooks").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    match group.get("hooks") {
+        Some(hooks) => hooks.as_array().map_or(&[], Vec::as_slice),
+        None => std::slice::from_ref(group),
+    }
 }
 
 #[cfg(test)]
@@ -126,30 +189,9 @@ mod tests {
 
     use super::*;
 
-    fn list() -> List<'static> {
+    fn list() -> List {
         let groups = vec![json!({ "hooks": [{ "type": "command", "command": "/h/.loci/bin/loci gate --for claude" }] })];
-        List { harness: "claude", event: "Pre", groups }
-    }
-
-    #[test]
-    fn ours_is_told_from_everything_that_looks_like_it() {
-        let call = |command: &str| list().is_call(&json!({ "command": command }));
-        for command in [
-            "/h/.loci/bin/loci gate --for claude",
-            "'/h/a b/.loci/bin/loci' gate --for claude",
-            "[ -x \"$H/.loci/bin/loci\" ] || exit 0; exec \"$H/.loci/bin/loci\" gate --for claude",
-            "[ -x /h/loci ] || exit 0; exec /h/loci hook after-tool --for claude",
-        ] {
-            assert!(call(command), "{command}");
-        }
-        for command in [
-            "/h/.loci/bin/loci gate --for claude-next",
-            "echo gate --for claude",
-            "/x/notloci gate --for claude",
-            "/h/loci hook --for claude",
-        ] {
-            assert!(!call(command), "{command}");
-        }
+        List { harness: "claude", event: "Pre", groups, yaml: false }
     }
 
     #[test]
@@ -162,10 +204,28 @@ mod tests {
 
     #[test]
     fn an_older_relay_is_not_what_should_stand_there() {
-        let older = r#"{"hooks":{"Pre":[{"hooks":[{"type":"command","command":"/old/loci gate --for claude"}]}]}}"#;
+        let older = r#"{"hooks":{"Pre":[{"hooks":[{"type":"command","command":"/old/.loci/bin/loci gate --for claude"}]}]}}"#;
         assert!(list().called_in(older).unwrap() && !list().stands_in(older).unwrap());
         let newer = list().put_into(&list().taken_from(older, Made::Whole).unwrap()).unwrap();
         assert!(list().stands_in(&newer).unwrap());
         assert_eq!(list().command(&newer).unwrap().as_deref(), Some("/h/.loci/bin/loci gate --for claude"));
+    }
+
+    #[test]
+    fn what_another_program_does_is_left_and_named() {
+        let text = r#"{"hooks":{"Pre":[{"hooks":[{"command":"/x/loci gate --for claude"}]}]}}"#;
+        assert!(!list().called_in(text).unwrap());
+        assert_eq!(foreign(&[list()], text).unwrap(), ["/x/loci gate --for claude"]);
+        assert_eq!(list().taken_from(text, Made::Whole).unwrap(), text);
+    }
+
+    #[test]
+    fn a_file_with_somebody_elses_command_is_not_ours_as_a_whole() {
+        let ours = r#"{"version":1,"hooks":{"a":[{"bash":"/h/.loci/bin/loci gate --for copilot"}]}}"#;
+        assert!(only_ours("copilot", ours.as_bytes()));
+        let mixed = r#"{"version":1,"hooks":{"a":[{"bash":"/h/.loci/bin/loci gate --for copilot"},{"bash":"mine"}]}}"#;
+        for other in [mixed, "{}", "", r#"{"hooks":{"a":[]}}"#] {
+            assert!(!only_ours("copilot", other.as_bytes()), "{other}");
+        }
     }
 }

@@ -16,9 +16,9 @@ pub(super) const ADAPTER: Adapter = Adapter {
         folder: ".claude",
         moved_by: ("CLAUDE_CONFIG_DIR", ""),
         file: "settings.json",
-        shared: ".claude/settings.json",
+        shared: Some(".claude/settings.json"),
         local: Some(".claude/settings.local.json"),
-        relay: Relay::Groups { event: "PreToolUse", groups, after: AFTER, after_group, off: Some((&["disableAllHooks"], true)) },
+        relay: Relay::Groups { groups, more: &[("ConfigChange", config_change)], off: Some((&["disableAllHooks"], true)) },
         needs: &[],
         needs_shared: &[],
     },
@@ -47,22 +47,28 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
 /// the call: nobody is kept from reading.
 const WRITERS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|Monitor";
 
-/// Seconds; the gate answers in two.
-const TIMEOUT: u64 = 10;
+/// Seconds; the gate answers in two, and hooks that it asks in their own time after that.
+const TIMEOUT: u64 = 35;
 
-/// Two groups that no call is in both of.
-fn groups(call: &Call) -> Vec<Value> {
-    let command = call.command();
-    vec![
-        json!({ "matcher": WRITERS, "hooks": [{ "type": "command", "command": command, "timeout": TIMEOUT, "onFailure": "block" }] }),
-        json!({ "matcher": format!("^(?!({WRITERS})$)"), "hooks": [{ "type": "command", "command": command, "timeout": TIMEOUT }] }),
-    ]
+/// Before a tool call two groups that no call is in both of; elsewhere one without a matcher.
+fn groups(call: &Call, point: &Point) -> Vec<Value> {
+    match point.seam {
+        Seam::BeforeTool => {
+            let command = call.command();
+            vec![
+                json!({ "matcher": WRITERS, "hooks": [{ "type": "command", "command": command, "timeout": TIMEOUT, "onFailure": "block" }] }),
+                json!({ "matcher": format!("^(?!({WRITERS})$)"), "hooks": [{ "type": "command", "command": command, "timeout": TIMEOUT }] }),
+            ]
+        }
+        seam => vec![json!({ "hooks": [{ "type": "command", "command": call.hook(seam), "timeout": TIMEOUT }] })],
+    }
 }
 
-/// The events after a tool call.
-const AFTER: &[&str] = &["PostToolUse", "PostToolUseFailure"];
-
-/// Without a matcher: every tool.
-fn after_group(call: &Call) -> Value {
-    json!({ "hooks": [{ "type": "command", "command": call.after(), "timeout": TIMEOUT }] })
+/// It reads its settings live: the gate is asked about a change of them as well, and refuses one that
+/// would switch it off.
+fn config_change(call: &Call) -> Vec<Value> {
+    if call.observe {
+        return Vec::new();
+    }
+    vec![json!({ "hooks": [{ "type": "command", "command": call.lenient(), "timeout": TIMEOUT }] })]
 }

@@ -16,9 +16,9 @@ pub(super) const ADAPTER: Adapter = Adapter {
         folder: ".codex",
         moved_by: ("CODEX_HOME", ""),
         file: "hooks.json",
-        shared: ".codex/hooks.json",
+        shared: Some(".codex/hooks.json"),
         local: None,
-        relay: Relay::Groups { event: "PreToolUse", groups, after: AFTER, after_group, off: None },
+        relay: Relay::Groups { groups, more: &[], off: None },
         needs: &[
             "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them). Until then it leaves the gate out without a word.",
             "Codex reads its hooks when it starts: start running sessions again.",
@@ -37,18 +37,12 @@ const POINTS: &[Point] = &[
     Point { native: "PostToolUse", seam: Seam::AfterTool, takes: &[Take::Context] },
 ];
 
-/// Seconds; the gate answers in two.
-const TIMEOUT: u64 = 10;
+/// Seconds; the gate answers in two, and hooks that it asks in their own time after that.
+const TIMEOUT: u64 = 35;
 
-/// One group without a matcher: every tool.
-fn groups(call: &Call) -> Vec<Value> {
-    vec![json!({ "hooks": [{ "type": "command", "command": call.command(), "timeout": TIMEOUT }] })]
-}
-
-/// The events after a tool call.
-const AFTER: &[&str] = &["PostToolUse"];
-
-/// Without a matcher: every tool.
-fn after_group(call: &Call) -> Value {
-    json!({ "hooks": [{ "type": "command", "command": call.after(), "timeout": TIMEOUT }] })
+/// One group without a matcher: every tool. It reads with its shell, so that a gate which gives no answer
+/// stops reading as well.
+fn groups(call: &Call, point: &Point) -> Vec<Value> {
+    let command = if point.seam == Seam::BeforeTool { call.closing("") } else { call.hook(point.seam) };
+    vec![json!({ "hooks": [{ "type": "command", "command": command, "timeout": TIMEOUT }] })]
 }

@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use super::wiring::NO_ANSWER;
 use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken_with};
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -16,9 +17,9 @@ pub(super) const ADAPTER: Adapter = Adapter {
         folder: ".gemini",
         moved_by: ("GEMINI_CLI_HOME", ".gemini"),
         file: "settings.json",
-        shared: ".gemini/settings.json",
+        shared: Some(".gemini/settings.json"),
         local: None,
-        relay: Relay::Groups { event: "BeforeTool", groups, after: AFTER, after_group, off: Some((&["hooksConfig", "enabled"], false)) },
+        relay: Relay::Groups { groups, more: &[], off: Some((&["hooksConfig", "enabled"], false)) },
         needs: &["Gemini CLI reads its hooks when it starts: start running sessions again."],
         needs_shared: &["Hooks of a project run only in a folder that you have trusted in Gemini CLI."],
     },
@@ -46,23 +47,21 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
 /// The tools that write, and the shell.
 const WRITERS: &str = "write_file|replace|run_shell_command";
 
-/// Milliseconds; the gate answers in two thousand.
-const TIMEOUT: u64 = 10_000;
+/// Milliseconds; the gate answers in two thousand, and hooks that it asks in their own time after that.
+const TIMEOUT: u64 = 35_000;
 
-/// Two groups that no call is in both of: Gemini CLI takes a missing program for a denial, which is
-/// right for what writes, and must not keep anybody from reading.
-fn groups(call: &Call) -> Vec<Value> {
+/// Before a tool call two groups that no call is in both of: only what writes is refused where no gate
+/// answers. (A missing program it takes for a denial by itself.)
+fn groups(call: &Call, point: &Point) -> Vec<Value> {
     let hook = |command: String| json!([{ "type": "command", "name": "loci", "command": command, "timeout": TIMEOUT }]);
-    vec![
-        json!({ "matcher": format!("^({WRITERS})$"), "hooks": hook(call.command()) }),
-        json!({ "matcher": format!("^(?!({WRITERS})$)"), "hooks": hook(call.lenient()) }),
-    ]
-}
-
-/// The events after a tool call.
-const AFTER: &[&str] = &["AfterTool"];
-
-/// Without a matcher: every tool.
-fn after_group(call: &Call) -> Value {
-    json!({ "hooks": [{ "type": "command", "name": "loci", "command": call.after(), "timeout": TIMEOUT }] })
+    match point.seam {
+        Seam::BeforeTool => {
+            let said = json!({ "decision": "deny", "reason": NO_ANSWER }).to_string();
+            vec![
+                json!({ "matcher": format!("^({WRITERS})$"), "hooks": hook(call.closing(&said)) }),
+                json!({ "matcher": format!("^(?!({WRITERS})$)"), "hooks": hook(call.lenient()) }),
+            ]
+        }
+        seam => vec![json!({ "hooks": hook(call.hook(seam)) })],
+    }
 }

@@ -8,18 +8,26 @@
 //! `ADAPTER`, a line in [`ALL`], and recorded payloads in `fixtures/harness/`.
 
 mod claude;
+mod cline;
 mod codex;
+mod copilot;
 mod gemini;
+mod hermes;
 mod lenient;
 mod lines;
+mod opencode;
 mod peek;
 mod pi;
+mod qwen;
+mod shim;
+mod wiring;
 
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
 pub use peek::tool_name;
+pub use wiring::{Call, More, NO_ANSWER, Ours, Relay, Whose, Wiring, whose};
 
 use super::answer::{Answer, Reply};
 use super::event::{Event, Point, Seam, Take};
@@ -45,92 +53,18 @@ pub struct Adapter {
     pub wiring: Wiring,
 }
 
-/// Where a harness keeps its hooks, and what stands there when it is connected.
-#[derive(Debug, Clone, Copy)]
-pub struct Wiring {
-    /// Its configuration folder below the user's home.
-    pub folder: &'static str,
-    /// The variable that moves the folder, and what is added to its value.
-    pub moved_by: (&'static str, &'static str),
-    /// The file in that folder.
-    pub file: &'static str,
-    /// The file below a project that is tracked with it.
-    pub shared: &'static str,
-    /// The file below a project that is one user's alone; `None` where the harness reads none.
-    pub local: Option<&'static str>,
-    /// What is put there.
-    pub relay: Relay,
-    /// What the harness still wants before it asks, in sentences; empty where it asks at once.
-    pub needs: &'static [&'static str],
-    /// What it wants besides for a file that is part of a project.
-    pub needs_shared: &'static [&'static str],
-}
-
-/// What is put into a harness's configuration.
-#[derive(Debug, Clone, Copy)]
-pub enum Relay {
-    /// Elements of the list `hooks.EVENT` of a JSON file.
-    Groups {
-        /// The name of the event before a tool call.
-        event: &'static str,
-        /// The elements.
-        groups: fn(&Call) -> Vec<Value>,
-        /// The names of the events after a tool call.
-        after: &'static [&'static str],
-        /// The element of each of them.
-        after_group: fn(&Call) -> Value,
-        /// A setting that switches all hooks off: the keys on the way to it, and its value.
-        off: Option<(&'static [&'static str], bool)>,
-    },
-    /// A file that is ours as a whole, run inside the harness.
-    File(fn(&Call) -> String),
-}
-
-/// How a relay calls the gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// The program, by the name that stays true; `None` where whoever has the file has a home of
-    /// their own, and perhaps no loci: the call then passes where the program is missing.
-    pub program: Option<String>,
-    /// The harness.
-    pub harness: &'static str,
-}
-
-impl Call {
-    /// The command for a shell.
-    #[must_use]
-    pub fn command(&self) -> String {
-        if self.program.is_none() { self.lenient() } else { format!("{} gate --for {}", self.word(), self.harness) }
-    }
-
-    /// The command of the relay after a tool call, for a shell: where the program is missing nothing
-    /// happens.
-    #[must_use]
-    pub fn after(&self) -> String {
-        let (program, harness) = (self.word(), self.harness);
-        format!("[ -x {program} ] || exit 0; exec {program} hook after-tool --for {harness}")
-    }
-
-    /// The command that passes where the program is missing, also for a harness that takes a missing
-    /// one for a denial.
-    #[must_use]
-    pub fn lenient(&self) -> String {
-        let (program, harness) = (self.word(), self.harness);
-        format!("[ -x {program} ] || exit 0; exec {program} gate --for {harness}")
-    }
-
-    /// The program as one word of a shell.
-    fn word(&self) -> String {
-        match &self.program {
-            None => "\"${LOCI_HOME:-$HOME}/.loci/bin/loci\"".to_owned(),
-            Some(path) if path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@".contains(&byte)) => path.clone(),
-            Some(path) => format!("'{}'", path.replace('\'', "'\\''")),
-        }
-    }
-}
-
 /// All that are supported, in the order of their names.
-pub const ALL: [&Adapter; 4] = [&claude::ADAPTER, &codex::ADAPTER, &gemini::ADAPTER, &pi::ADAPTER];
+pub const ALL: [&Adapter; 9] = [
+    &claude::ADAPTER,
+    &cline::ADAPTER,
+    &codex::ADAPTER,
+    &copilot::ADAPTER,
+    &gemini::ADAPTER,
+    &hermes::ADAPTER,
+    &opencode::ADAPTER,
+    &pi::ADAPTER,
+    &qwen::ADAPTER,
+];
 
 /// The adapter of that name.
 #[must_use]

@@ -26,7 +26,7 @@ from model import Model, received
 
 HARNESSES = {h.name: h for h in (Claude(), Codex(), Gemini(), Pi(), Qwen(), Copilot(), OpenCode(), Hermes(), Cline())}
 LIB = os.path.dirname(os.path.abspath(__file__))
-SLOW = 20          # seconds that a slow gate takes: far over any timeout that a relay should have
+SLOW = 45          # seconds that a slow gate takes: far over any timeout that a relay should have
 LINGER = 20        # how long a CLI may stay after the model's last word, before it is ended
 LINGERED = -999    # stands for its exit code then; no fault of the gate, so it fails nothing
 HOOK_TIMEOUT = 5   # of the relays that the rig itself writes
@@ -111,6 +111,15 @@ class Cell:
             found.append(dict(fields, file=name, text=text))
         return found
 
+    def in_trail(self, file):
+        """Whether a step of the session's trail names a file: the relay after a call was asked as well."""
+        for folder, _, files in os.walk(self.home + '/.local/state/loci'):
+            for name in files:
+                with open(os.path.join(folder, name), errors='replace') as f:
+                    if 'trail' in folder + name and self.path(file) in f.read():
+                        return True
+        return False
+
     # ---- the gate
 
     def connect(self):
@@ -127,7 +136,7 @@ class Cell:
             command = '%s gate --for %s' % (shlex.quote(stable), self.harness.name)
             self.harness.wire(self, lambda e: command, (self.harness.before,), HOOK_TIMEOUT)
         else:
-            code, said = at_terminal([job['loci'], 'connect', self.harness.name],
+            code, said = at_terminal([job['loci'], 'connect', self.harness.name, *self.harness.connect_flags],
                                      self.environment(person=True), self.repo)
             put(self.root + '/connect.txt', 'exit %s\n%s' % (code, said))
             if code != 0:
@@ -186,6 +195,8 @@ class Cell:
             result = judge.ungated(run, scenario)
         else:
             result = judge.gated(run, scenario)
+            if self.job['mode'] == 'loci' and self.scenario == 'own' and not self.in_trail('notes/new.txt'):
+                result = {'state': 'FAIL', 'why': result['why'] + ['the write is not in the trail: no relay after the call']}
         return dict(result, seconds=seconds, code=code, received=run.received)
 
 

@@ -5,6 +5,20 @@ import shlex
 
 SUBTASK = 'SUBTASK'
 
+PATCH = '''*** Begin Patch
+*** Update File: notes/own.txt
+@@
+-first
++patched by alice
+*** Update File: owned/a.txt
+@@
+ alpha
+-beta
++patched by alice
+ gamma
+*** Delete File: owned/b.txt
+*** End Patch'''
+
 
 def put(path, content):
     """Writes a file with its folders; a dict or list as JSON."""
@@ -30,6 +44,7 @@ class Harness:
     before = ''            # its before-tool event
     events = ()            # every event that `--record` listens to
     has_agents = True      # whether a sub-agent can be started from a script
+    connect_flags = ()     # what `loci connect` is told besides
     limit = 60             # seconds for one run of the CLI
     timeout_unit = 1       # hook timeouts: 1 = seconds, 1000 = milliseconds
 
@@ -41,7 +56,11 @@ class Harness:
     def edit(self, cell, path, old, new): raise NotImplementedError
     def shell(self, cell, command): raise NotImplementedError
     def read(self, cell, path): raise NotImplementedError
-    def patch(self, cell): return None
+    def patch(self, cell, text=PATCH): return None
+
+    def unhook(self, cell):
+        """A command that switches hooks off in a way that works at once; None where there is none."""
+        return None
 
     def agent(self, cell):
         """Turns of the parent that start a sub-agent and wait for it."""
@@ -55,21 +74,6 @@ class Harness:
     def env(self, cell): return {}
     def argv(self, cell): raise NotImplementedError
     def wire(self, cell, command, events, timeout): raise NotImplementedError
-
-
-PATCH = '''*** Begin Patch
-*** Update File: notes/own.txt
-@@
--first
-+patched by alice
-*** Update File: owned/a.txt
-@@
- alpha
--beta
-+patched by alice
- gamma
-*** Delete File: owned/b.txt
-*** End Patch'''
 
 
 class Claude(Harness):
@@ -94,6 +98,12 @@ class Claude(Harness):
     def agent(self, cell):
         return [{'tool': 'Agent', 'input': {'description': 'a task', 'prompt': SUBTASK, 'run_in_background': False,
                                             'subagent_type': 'general-purpose'}}]
+
+    def unhook(self, cell):
+        put(cell.path('notes/off.py'), 'import os, sys, time\nos.makedirs(".claude", exist_ok=True)\n'
+            'with open(os.path.join(".claude", "settings.local.json"), "w") as f:\n'
+            '    f.write(\'{"disableAll%s": true}\' % "Hooks")\ntime.sleep(4)\n')
+        return 'python3 notes/off.py'
 
     def env(self, cell):
         # IS_SANDBOX: without it Claude Code won't run as root with permission prompts off.
@@ -120,6 +130,7 @@ class Claude(Harness):
 class Codex(Harness):
     name, before = 'codex', 'PreToolUse'
     events = ('PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'Stop', 'SubagentStart', 'SubagentStop')
+    connect_flags = ('--trust',)
 
     def write(self, cell, path, text):
         body = ''.join('+%s\n' % line for line in text.splitlines())
@@ -129,9 +140,9 @@ class Codex(Harness):
         return {'custom': 'apply_patch', 'input': '*** Begin Patch\n*** Update File: %s\n@@\n-%s\n+%s\n*** End Patch'
                                                   % (path, old, new)}
 
-    def patch(self, cell):
+    def patch(self, cell, text=PATCH):
         # As a tool, and typed into a shell: Codex carries the second one out itself, and no program runs for it.
-        return [[{'custom': 'apply_patch', 'input': PATCH}], [self.shell(cell, "apply_patch <<'EOP'\n%s\nEOP" % PATCH)]]
+        return [[{'custom': 'apply_patch', 'input': text}], [self.shell(cell, "apply_patch <<'EOP'\n%s\nEOP" % text)]]
 
     def shell(self, cell, command):
         return {'tool': 'exec_command', 'input': {'cmd': command}}
@@ -171,9 +182,9 @@ trust_level = "trusted"
         return {'SCRIPTED_KEY': 'none', 'CODEX_HOME': cell.home + '/.codex'}
 
     def argv(self, cell):
-        # Hooks that nobody has approved are left out without a word: the flag stands for the approval.
-        return [self.program(cell), 'exec', '--json', '--dangerously-bypass-hook-trust',
-                '--dangerously-bypass-approvals-and-sandbox', cell.prompt]
+        # Hooks that nobody has approved are left out without a word: for the rig's own the flag stands for the approval.
+        trust = [] if cell.job['mode'] == 'loci' else ['--dangerously-bypass-hook-trust']
+        return [self.program(cell), 'exec', '--json', *trust, '--dangerously-bypass-approvals-and-sandbox', cell.prompt]
 
     def wire(self, cell, command, events, timeout):
         put(cell.home + '/.codex/hooks.json', {'hooks': {

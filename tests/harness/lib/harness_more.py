@@ -9,9 +9,9 @@ from harness import PATCH, SUBTASK, Harness, merge, put
 
 
 class Qwen(Harness):
-    name, before, timeout_unit = 'qwen', 'PreToolUse', 1000
-    events = ('PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'Stop', 'SessionStart', 'SessionEnd', 'SubagentStart',
-              'SubagentStop')
+    name, before, timeout_unit, limit = 'qwen', 'PreToolUse', 1000, 120
+    events = ('PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'UserPromptSubmit', 'Stop', 'SessionStart', 'SessionEnd',
+              'SubagentStart', 'SubagentStop', 'Notification')
 
     def write(self, cell, path, text):
         return {'tool': 'write_file', 'input': {'file_path': cell.path(path), 'content': text}}
@@ -52,8 +52,8 @@ class Qwen(Harness):
 
 class Copilot(Harness):
     name, before = 'copilot', 'preToolUse'
-    events = ('preToolUse', 'postToolUse', 'userPromptSubmitted', 'sessionStart', 'sessionEnd', 'agentStop',
-              'subagentStart', 'subagentStop')
+    events = ('preToolUse', 'postToolUse', 'postToolUseFailure', 'userPromptSubmitted', 'sessionStart', 'sessionEnd',
+              'agentStop', 'subagentStart', 'subagentStop', 'errorOccurred')
 
     def write(self, cell, path, text):
         return {'tool': 'create', 'input': {'path': cell.path(path), 'file_text': text}}
@@ -67,8 +67,8 @@ class Copilot(Harness):
     def read(self, cell, path):
         return {'tool': 'view', 'input': {'path': cell.path(path)}}
 
-    def patch(self, cell):
-        return [[{'custom': 'apply_patch', 'input': PATCH}]]
+    def patch(self, cell, text=PATCH):
+        return [[{'custom': 'apply_patch', 'input': text}]]
 
     def agent(self, cell):
         return [{'tool': 'task', 'input': {'name': 'task', 'description': 'a task', 'prompt': SUBTASK, 'mode': 'sync',
@@ -80,7 +80,7 @@ class Copilot(Harness):
 
     def env(self, cell):
         # Models whose name begins like this get apply_patch, as free text, in place of create and edit.
-        model = 'gpt-5.1-codex' if cell.scenario == 'patch' else 'scripted'
+        model = 'gpt-5.1-codex' if 'patch' in cell.scenario else 'scripted'
         return {'COPILOT_PROVIDER_BASE_URL': cell.base + '/v1', 'COPILOT_PROVIDER_TYPE': 'openai',
                 'COPILOT_PROVIDER_API_KEY': 'none', 'COPILOT_MODEL': model, 'COPILOT_OFFLINE': 'true',
                 'COPILOT_AUTO_UPDATE': 'false', 'COPILOT_ALLOW_ALL': '1'}
@@ -95,7 +95,7 @@ class Copilot(Harness):
 
 class OpenCode(Harness):
     name, before, limit = 'opencode', 'tool.execute.before', 90
-    events = ('tool.execute.before', 'tool.execute.after', 'chat.message', 'chat.params', 'event')
+    events = ('tool.execute.before', 'tool.execute.after', 'chat.message', 'experimental.chat.system.transform', 'event')
 
     def write(self, cell, path, text):
         return {'tool': 'write', 'input': {'filePath': cell.path(path), 'content': text}}
@@ -103,8 +103,8 @@ class OpenCode(Harness):
     def edit(self, cell, path, old, new):
         return {'tool': 'edit', 'input': {'filePath': cell.path(path), 'oldString': old, 'newString': new}}
 
-    def patch(self, cell):
-        return [[{'tool': 'apply_patch', 'input': {'patchText': PATCH}}]]
+    def patch(self, cell, text=PATCH):
+        return [[{'tool': 'apply_patch', 'input': {'patchText': text}}]]
 
     def shell(self, cell, command):
         return {'tool': 'bash', 'input': {'command': command, 'description': 'a command'}}
@@ -140,7 +140,7 @@ class OpenCode(Harness):
                 'OPENCODE_DISABLE_LSP_DOWNLOAD': '1', 'OPENCODE_DISABLE_SHARE': '1'}
 
     def argv(self, cell):
-        model = 'gpt-5-scripted' if cell.scenario == 'patch' else 'scripted'
+        model = 'gpt-5-scripted' if 'patch' in cell.scenario else 'scripted'
         return [self.program(cell), 'run', '--format', 'json', '-m', 'scripted/' + model, cell.prompt]
 
     def wire(self, cell, command, events, timeout):
@@ -149,8 +149,9 @@ class OpenCode(Harness):
 
 class Hermes(Harness):
     name, before, limit, has_agents = 'hermes', 'pre_tool_call', 120, True
+    connect_flags = ('--trust',)
     events = ('pre_tool_call', 'post_tool_call', 'pre_llm_call', 'post_llm_call', 'on_session_start', 'on_session_end',
-              'subagent_start', 'subagent_stop')
+              'subagent_start', 'subagent_stop', 'pre_verify')
 
     def program(self, cell, name=None):
         return os.path.join(cell.folder('hermes'), 'bin/hermes')
@@ -161,8 +162,8 @@ class Hermes(Harness):
     def edit(self, cell, path, old, new):
         return {'tool': 'patch', 'input': {'mode': 'replace', 'path': path, 'old_string': old, 'new_string': new}}
 
-    def patch(self, cell):
-        return [[{'tool': 'patch', 'input': {'mode': 'patch', 'patch': PATCH}}]]
+    def patch(self, cell, text=PATCH):
+        return [[{'tool': 'patch', 'input': {'mode': 'patch', 'patch': text}}]]
 
     def shell(self, cell, command):
         return {'tool': 'terminal', 'input': {'command': command}}
@@ -178,12 +179,14 @@ class Hermes(Harness):
             '  api_key: none\n  context_length: 128000\ncheck_for_updates: false\n' % cell.base)
 
     def env(self, cell):
-        # Hooks that nobody agreed to don't run: this variable stands for the person's yes.
-        return {'HERMES_ACCEPT_HOOKS': '1', 'OPENAI_API_KEY': 'none', 'HERMES_DISABLE_UPDATE_CHECK': '1',
+        # Hooks that nobody agreed to don't run: for the rig's own this variable stands for the person's yes.
+        accept = {} if cell.job['mode'] == 'loci' else {'HERMES_ACCEPT_HOOKS': '1'}
+        return {**accept, 'OPENAI_API_KEY': 'none', 'HERMES_DISABLE_UPDATE_CHECK': '1',
                 'HERMES_YOLO_MODE': '1', 'TERMINAL_CWD': cell.repo}
 
     def argv(self, cell):
-        return [self.program(cell), '-z', cell.prompt, '--accept-hooks', '--yolo', '-m', 'scripted',
+        accept = [] if cell.job['mode'] == 'loci' else ['--accept-hooks']
+        return [self.program(cell), '-z', cell.prompt, *accept, '--yolo', '-m', 'scripted',
                 '--provider', 'custom']
 
     def wire(self, cell, command, events, timeout):
@@ -196,7 +199,8 @@ class Hermes(Harness):
 
 class Cline(Harness):
     name, before, limit, has_agents = 'cline', 'PreToolUse', 90, False
-    events = ('PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'TaskStart', 'TaskComplete', 'SessionShutdown')
+    events = ('PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'TaskStart', 'TaskResume', 'TaskCancel', 'TaskComplete',
+              'TaskError', 'PreCompact', 'SessionStart', 'SessionShutdown')
 
     def write(self, cell, path, text):
         return {'tool': 'editor', 'input': {'path': cell.path(path), 'new_text': text}}

@@ -5,6 +5,14 @@ import re
 import sys
 
 LONG = 600  # longer texts are a harness's own words and no part of the contract; so are these
+OWN_PATCH = '''*** Begin Patch
+*** Add File: notes/added.txt
++added
+*** Update File: notes/own.txt
+@@
+-first
++patched
+*** End Patch'''
 PROMPTS = ('systemPrompt', 'systemPromptOptions')
 
 
@@ -22,8 +30,12 @@ def hook(folder, event):
 
 
 def scenario(h, cell):
-    """All tools in turn, in alice's own files."""
+    """All tools in turn, in alice's own files; with `record-patch` the patch tools, which some harnesses give to other
+    models, and calls that fail."""
     from scenarios import Scenario
+    if cell.scenario == 'record-patch':
+        patch = h.patch(cell, OWN_PATCH)
+        return Scenario((patch or []) + [[h.shell(cell, 'ls missing')], [h.read(cell, 'notes/missing.txt')]])
     turns = [[h.read(cell, 'notes/own.txt')], [h.write(cell, 'notes/new.txt', 'new\n')],
              [h.edit(cell, 'notes/own.txt', 'first', 'second')], [h.shell(cell, 'echo hi > notes/typed.txt')]]
     agents = {}
@@ -46,11 +58,14 @@ def collect(cell):
             continue
         pre = stdin.get('preToolUse') or stdin.get('postToolUse') or {}
         tool = stdin.get('tool_name') or stdin.get('toolName') or pre.get('toolName') or ''
-        key = got['event'] + ('-' + re.sub(r'\W+', '_', tool) if tool else '')
+        event = stdin.get('hook_event_name') if got['event'] == 'event' else got['event']
+        key = event + ('-' + re.sub(r'\W+', '_', tool) if tool else '')
+        if cell.scenario == 'record-patch':
+            key += '.more'
         if sub_agent(stdin):
             key += '.agent'
         found.setdefault(key + '.json', scrub(cell, {
-            'cli': cell.harness.name, 'version': cell.job['versions'][cell.harness.name], 'event': got['event'],
+            'cli': cell.harness.name, 'version': cell.job['versions'][cell.harness.name], 'event': event,
             'hook_cwd': got['hook_cwd'], 'stdin': stdin}))
     return found
 
@@ -78,6 +93,7 @@ def scrub(cell, payload):
         s = re.sub(r'20\d\d-\d\d-\d\dT\d\d([:-])\d\d(?:[:-]\d\d)?(?:\.\d+)?',
                    lambda m: '2026-01-01T00{0}00{0}00'.format(m.group(1)), s)
         s = re.sub(r'20\d{6}_\d{6}_[0-9a-f]{6}', '20260101_000000_000000', s)
+        s = re.sub(r'(ses|msg|prt)_[0-9A-Za-z]{20,}', number, s)
         s = re.sub(r'/20\d\d/\d\d/\d\d/', '/2026/01/01/', s)
         return s if len(s) <= LONG else s[:200] + '…'
 

@@ -2,7 +2,7 @@
 from harness import SUBTASK
 
 # name -> one word for the table
-NAMES = ('write', 'edit', 'patch', 'shell', 'read', 'link', 'own', 'subagent')
+NAMES = ('write', 'edit', 'patch', 'shell', 'read', 'link', 'own', 'subagent', 'unhook')
 
 # How the gate can fail, for `--failures`.
 FAILURES = ('missing', 'killed', 'slow', 'garbage-in', 'garbage-out')
@@ -58,4 +58,9 @@ def build(name, harness, cell):
         return Scenario([[call] for call in h.agent(cell)],
                         agents={SUBTASK: [[h.write(cell, 'owned/sub.txt', 'sent by alice\n')]]},
                         refused=['sent by alice'])
+    if name == 'unhook':
+        # A program that no reading of the command sees through switches all hooks off, while the session runs.
+        off = h.unhook(cell)
+        return off and Scenario([[h.shell(cell, off)], [h.write(cell, 'owned/new.txt', 'written by alice\n')]],
+                                refused=['written by alice'])
     raise KeyError(name)

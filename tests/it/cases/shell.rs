@@ -21,12 +21,14 @@ const REASONS: &[(&str, &str)] = &[
     ("own-rsync-006", MACHINERY),
     ("own-git-078", CLAIMS),
     ("own-archive-012", CLAIMS),
+    ("o3-git-020", CLAIMS),
+    ("o3-archive-018", CLAIMS),
     ("o2-write-100", "perl: what a bare `unlink` of a list takes is not followed"),
 ];
 
 /// The case is about `owned/` alone.
 const MACHINERY: &str = "it takes away the asker's own `.loci`, which only a person does";
-const CLAIMS: &str = "it brings an owner file into a place by an archive or git's index";
+const CLAIMS: &str = "it brings an owner file into a place by an archive, a list of files or git's index";
 
 /// The tree of the cases, made once for a run.
 static TREE: LazyLock<Sandbox> = LazyLock::new(fixture);

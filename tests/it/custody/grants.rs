@@ -263,7 +263,8 @@ fn what_connects_a_gate_is_on_the_wall() {
     let alice = agent("alice", world.path("home/repo"));
     for adapter in loci::hooks::harness::ALL {
         let wiring = adapter.wiring;
-        let mut files = vec![world.path("home").join(wiring.folder).join(wiring.file), world.path("home/repo").join(wiring.shared)];
+        let mut files = vec![world.path("home").join(wiring.folder).join(wiring.file)];
+        files.extend(wiring.shared.map(|file| world.path("home/repo").join(file)));
         files.extend(wiring.local.map(|local| world.path("home/repo").join(local)));
         for file in files {
             assert_eq!(said(&world, &alice, write(&file)), (loci::custody::Verdict::Refuse, "wall"), "{}", file.display());

@@ -1,0 +1,53 @@
+//! Claude Code reads its settings live, and asks before it takes a change of them over. What would take the
+//! gate away from the running session is refused; every other change is none of our business.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Ground, Reach, check, receipt::Receipt, relay};
+use crate::hooks::harness::{Adapter, Relay};
+use crate::sys::disk;
+use crate::sys::env::Env;
+
+/// The event.
+const EVENT: &str = "ConfigChange";
+
+/// What is to be said about a payload that is about a change of settings: `Some(None)` lets it through, with a
+/// text it is refused. `None` where the payload is about something else.
+#[must_use]
+pub fn change(adapter: &Adapter, env: &Env, payload: &[u8]) -> Option<Option<String>> {
+    let Relay::Groups { more, off: Some((keys, value)), .. } = adapter.wiring.relay else { return None };
+    if !more.iter().any(|(event, _)| *event == EVENT) || !payload.windows(EVENT.len()).any(|window| window == EVENT.as_bytes()) {
+        return None;
+    }
+    let said: Value = serde_json::from_slice(payload).ok()?;
+    let text = |key: &str| said.get(key).and_then(Value::as_str);
+    if text("hook_event_name") != Some(EVENT) {
+        return None;
+    }
+    let (Some(home), Some(user_home), Some(state)) = (env.home(), env.user_home(), env.state()) else { return Some(None) };
+    let ground = Ground { env, home: &home, user_home: &user_home, state: &state };
+    let of_project = [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten();
+    let mut files: Vec<PathBuf> =
+        text("cwd").into_iter().flat_map(|cwd| of_project.clone().map(|file| Path::new(cwd).join(file))).collect();
+    files.extend(text("file_path").map(PathBuf::from));
+    files.extend(ground.file(adapter, &Reach::User).ok());
+    files.retain(|file| file.is_absolute());
+    Some(files.iter().find_map(|file| why(adapter, &state, file, keys, value)))
+}
+
+/// Why a file takes the gate away.
+fn why(adapter: &Adapter, state: &Path, file: &Path, keys: &[&str], value: bool) -> Option<String> {
+    let shown = crate::sys::shown::path(file);
+    let tell = "Not taken over: what connects an agent's hooks is changed by a person alone, who starts the session anew for it.";
+    if check::switched_off(file, keys, value) {
+        return Some(format!("{tell} `{}` is {value} in {shown}.", keys.join(".")));
+    }
+    // Whoever disconnects takes the receipt away as well.
+    Receipt::read(state, adapter.name, file).ok().flatten()?;
+    let now = disk::read_if_there(file).ok().flatten().unwrap_or_default();
+    let gate = relay::every(adapter).into_iter().next()?;
+    let called = std::str::from_utf8(&now).ok().is_some_and(|text| gate.called_in(text).unwrap_or(false));
+    (!called).then(|| format!("{tell} The relays that `loci connect` has put into {shown} are gone."))
+}
