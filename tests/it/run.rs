@@ -469,6 +469,7 @@ fn a_disk_that_refuses_starts_nothing_and_a_kill_bars_nobody() {
 }
 
 /// A person's terminal, by `script`.
+#[expect(clippy::print_stdout, reason = "a test that can't run here says so")]
 fn at_terminal(world: &Sandbox, line: &str, typed: &str) -> Option<(Option<i32>, String)> {
     if !Path::new("/usr/bin/script").exists() {
         println!("skipped: no /usr/bin/script to make a terminal with");

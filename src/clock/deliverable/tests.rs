@@ -1,4 +1,4 @@
-#![expect(clippy::disallowed_methods, reason = "tests build trees themselves")]
+#![expect(clippy::disallowed_methods, reason = "the tests lay files out themselves")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -38,7 +38,7 @@ fn truth(came: bool, detail: impl FnOnce() -> String) -> Said {
     if came { Ok(()) } else { Err(detail()) }
 }
 
-fn words<'a>(value: &'a Value) -> Vec<&'a str> {
+fn words(value: &Value) -> Vec<&str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
