@@ -1,7 +1,7 @@
 //! What a job must leave behind. That a program exited with zero is no evidence; a file is.
 //!
 //! Before the start each deliverable's [`Stamp`] is taken; once the process is really gone each is
-//! looked at again ([`judge`]). Fresh is what has another stamp: wall times are never compared.
+//! looked at again ([`judge()`]). Fresh is what has another stamp: wall times are never compared.
 
 mod judge;
 mod stamp;

@@ -1,6 +1,6 @@
 //! Custody held by the kernel: which mounts a command runs under, what it tried, what becomes of that.
 //!
-//! [`scan`] reads the tree, [`plan`] decides which mounts hold what was found, [`crate::sys::jail`]
+//! [`scan()`] reads the tree, [`plan()`] decides which mounts hold what was found, [`crate::sys::jail`]
 //! makes them and runs the command, [`hear`] tells what of its calls the kernel refuses, and [`cause`]
 //! says why there is no jail on this machine. The judge is asked about each place, so that reading and
 //! kernel can't differ about whose something is.

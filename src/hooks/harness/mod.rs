@@ -3,8 +3,8 @@
 //!
 //! An adapter is data as far as it can be: [`Adapter::points`] lists the events that the harness has,
 //! which seam each one is, and what the harness does with an answer there. Where its payload is one
-//! flat object with keys in snake or camel case, `read` is [`flat`]; where it understands the JSON
-//! that most of them do, `answer` is [`spoken`] or [`spoken_with`]. To add a harness: a file with an
+//! flat object with keys in snake or camel case, `read` is `flat`; where it understands the JSON
+//! that most of them do, `answer` is `spoken` or `spoken_with`. To add a harness: a file with an
 //! `ADAPTER`, a line in [`ALL`], and recorded payloads in `fixtures/harness/`.
 
 mod claude;
@@ -145,7 +145,7 @@ fn spoken(point: &Point, answer: &Answer) -> Reply {
     spoken_with(point, answer, |_| {})
 }
 
-/// As [`spoken`], for one that has more in `hookSpecificOutput`: `more` puts it there.
+/// As `spoken`, for one that has more in `hookSpecificOutput`: `more` puts it there.
 fn spoken_with(point: &Point, answer: &Answer, more: impl FnOnce(&mut Map<String, Value>)) -> Reply {
     let reason = answer.reason();
     if let Some(reason) = reason.as_ref().filter(|_| point.seam == Seam::BeforeTool) {

@@ -250,7 +250,7 @@ pub fn run(_: &Jailed<'_>, _: Option<&mut dyn FnMut(Call)>) -> Result<Outcome, T
 /// Sets up a jail without mounts in a child, and ends it there: what the kernel lets us do here.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run()`].
 #[cfg(target_os = "linux")]
 pub fn probe() -> Result<(), Trouble> {
     run::probe()

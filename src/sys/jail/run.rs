@@ -38,7 +38,7 @@ fn start<E: Into<std::io::Error>>(error: E) -> Trouble {
     Trouble { stage: Stage::Start, path: None, errno: error.into().raw_os_error().unwrap_or(libc::EIO) }
 }
 
-/// Runs the command; see [`super::run`].
+/// Runs the command; see [`super::run()`].
 pub(super) fn run(jailed: &Jailed<'_>, mut hear: Option<&mut dyn FnMut(Call)>) -> Result<Outcome, Trouble> {
     let mut held: SigSet = FORWARDED.into_iter().collect();
     held.add(Signal::SIGCHLD);
