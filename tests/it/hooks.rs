@@ -261,8 +261,8 @@ fn a_person_switches_hooks_and_an_agent_files_a_request() {
     assert_eq!(said(), "one.sh\n\ntwo.sh");
     // A slip of the pen must not switch off what stands guard.
     for verb in ["only", "deactivate", "activate"] {
-        let run = sandbox.loci("repo", ["hooks", verb, "tow"]).exits(2);
-        assert!(run.stderr.contains("called tow") && run.stderr.contains("did you mean two"), "{run:?}");
+        let run = sandbox.loci("repo", ["hooks", verb, "twoo"]).exits(2);
+        assert!(run.stderr.contains("called twoo") && run.stderr.contains("did you mean two"), "{run:?}");
     }
     assert_eq!(said(), "one.sh\n\ntwo.sh");
     sandbox.loci("repo", ["hooks", "only", "two"]).exits(0);

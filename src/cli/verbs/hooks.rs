@@ -177,7 +177,8 @@ fn known(context: &Context, names: &[String], target: &Target) -> Result<(), Fai
     let all = || seen.hooks.all.iter().map(|hook| hook.name.as_str()).chain(BUILT_IN.iter().map(|(name, _)| *name));
     for name in names {
         if !all().any(|hook| active::is(name, hook)) {
-            let hint = nearest(name, all())
+            let stems = all().map(|hook| hook.rsplit_once('.').map_or(hook, |(stem, _)| stem));
+            let hint = nearest(name, stems)
                 .map_or_else(|| "loci hooks status".to_owned(), |near| format!("loci hooks status   # did you mean {near}?"));
             return Err(Failure::new("not-found", format!("failed to find a hook that is called {}", shown::text(name))).hint(hint));
         }
