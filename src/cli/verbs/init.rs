@@ -33,7 +33,7 @@ pub struct Args {
 }
 
 /// How often it is begun anew where somebody else sets up the same home.
-const TRIES: usize = 8;
+const TRIES: usize = 32;
 
 /// Runs it.
 ///
@@ -80,9 +80,10 @@ fn set_up(context: &Context, first: Setup, program: &Path) -> Result<Setup, Fail
     for _ in 1..TRIES {
         match setup.plan.apply() {
             Ok(()) => return Ok(setup),
-            // Somebody was quicker, and may use by now what we made: it stays, and what is missing is looked for anew.
+            // Somebody was quicker, and may use by now what we made, or has taken back what we counted on: what is
+            // missing is looked for anew.
             Err(PlanError::Disk(error) | PlanError::Torn { failed: error, .. })
-                if error.source.kind() != std::io::ErrorKind::AlreadyExists =>
+                if !matches!(error.source.kind(), std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotFound) =>
             {
                 return Err(error.into());
             }
