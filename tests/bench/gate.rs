@@ -41,8 +41,8 @@ fn main() {
     let _ = fs::remove_file(program);
 }
 
-/// A copy, as an installation makes one. What a linker has just written lies in the page cache in single pages
-/// until it is read anew; starting it from there takes half as long again, for the whole life of the cache.
+/// A copy, as an installation makes one. What a linker has just written, or a start has brought in page by page, lies
+/// in the page cache in single pages, and each start from there takes half as long again or more.
 fn installed(built: &str) -> PathBuf {
     let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-gate-loci");
     fs::copy(built, &copy).unwrap();
