@@ -165,10 +165,12 @@ fn kept(path: &Path) -> Result<Option<Asker>, AskerError> {
     /// What hooks keep beside the asker is bounded by the same limit.
     const MAX: u64 = 1 << 20;
     let broken = |why: &str| AskerError::Session { path: path.to_owned(), why: why.to_owned() };
-    if disk::look(path)?.is_none() {
-        return Ok(None);
-    }
-    let (data, more) = disk::read_start(path, MAX)?;
+    let (data, more) = match disk::read_start(path, MAX) {
+        Ok(read) => read,
+        // A link to nowhere is something that can't be read, not an absence.
+        Err(error) if disk::is_absent(&error.source) && disk::look(path)?.is_none() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     if more {
         return Err(broken("it is larger than 1 MiB"));
     }

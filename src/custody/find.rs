@@ -119,11 +119,13 @@ struct Look<'a> {
     user_home: PathBuf,
     state: PathBuf,
     known: BTreeMap<PathBuf, Option<Station>>,
+    seen: real::Seen,
 }
 
 impl<'a> Look<'a> {
     fn new(asker: &'a Asker, surroundings: &'a Surroundings) -> Self {
-        let real = |path: &Path| real::real(path, true).path;
+        let mut seen = real::Seen::default();
+        let mut real = |path: &Path| seen.real(path, true).path;
         let body = asker.body.as_deref();
         let home = real(&surroundings.home);
         let user_home = if surroundings.user_home == surroundings.home { home.clone() } else { real(&surroundings.user_home) };
@@ -136,6 +138,7 @@ impl<'a> Look<'a> {
             user_home,
             state: real(&surroundings.state),
             known: BTreeMap::new(),
+            seen,
         }
     }
 
@@ -144,7 +147,7 @@ impl<'a> Look<'a> {
         if matches!(act.kind, ActKind::Read | ActKind::Run) {
             return bare;
         }
-        let found = real::real(&act.path, act.follow);
+        let found = self.seen.real(&act.path, act.follow);
         let up = self.up(&found);
         let wall = self.wall(act, &found);
         if let Some(trouble) = &found.trouble {
@@ -163,9 +166,11 @@ impl<'a> Look<'a> {
     fn up(&mut self, found: &real::Real) -> Vec<Station> {
         let kind = |path: &Path| disk::look(path).ok().flatten().map(|meta| meta.kind);
         let sure = found.exists && found.trouble.is_none();
-        let is_link = kind(&found.path) == Some(Kind::Link);
+        let itself = kind(&found.path);
+        // A directory or what stands above one; the path itself was just looked at.
+        let holds = |dir: &&Path| sure || if **dir == *found.path { itself } else { kind(dir) } == Some(Kind::Dir);
         let mut stations = Vec::new();
-        for dir in climb::up(&found.path).skip(usize::from(is_link)).skip_while(|dir| !sure && kind(dir) != Some(Kind::Dir)) {
+        for dir in climb::up(&found.path).skip(usize::from(itself == Some(Kind::Link))).skip_while(|dir| !holds(dir)) {
             let Some(station) = self.station(dir) else { continue };
             let decides = station.home || station.owner.is_some();
             stations.push(station);

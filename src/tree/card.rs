@@ -100,51 +100,53 @@ pub type Card<T> = Option<Result<T, CardError>>;
 /// Reads who owns `dir`. A directory without `.loci` costs one look.
 #[must_use]
 pub fn owner(dir: &Path) -> Card<OwnerFile> {
-    if !has_dotdir(dir) {
-        return None;
-    }
-    lost(dir).or_else(|| owner_at(&dir.join(DOTDIR).join("owner.md")))
+    Dotdir::of(dir)?.owner()
 }
 
 /// Reads who lives in `dir`. A directory without `.loci` costs one look.
 #[must_use]
 pub fn agent(dir: &Path) -> Card<AgentFile> {
-    if !has_dotdir(dir) {
-        return None;
-    }
-    agent_at(&dir.join(DOTDIR).join("agent.md"))
+    Dotdir::of(dir)?.agent()
 }
 
 /// Reads both with one look where there is no `.loci`.
 #[must_use]
 pub fn both(dir: &Path) -> (Card<OwnerFile>, Card<AgentFile>) {
-    if !has_dotdir(dir) {
-        return (None, None);
+    Dotdir::of(dir).map_or((None, None), |dotdir| (dotdir.owner(), dotdir.agent()))
+}
+
+/// Something that stands at `.loci`.
+struct Dotdir {
+    path: PathBuf,
+    is_link: bool,
+}
+
+impl Dotdir {
+    /// Looks once. What can't be looked at may hold an owner file.
+    fn of(dir: &Path) -> Option<Self> {
+        let path = dir.join(DOTDIR);
+        let is_link = match disk::look(&path) {
+            Ok(None) => return None,
+            Ok(Some(meta)) => meta.kind == disk::Kind::Link,
+            Err(_) => false,
+        };
+        Some(Self { path, is_link })
     }
-    let dotdir = dir.join(DOTDIR);
-    (lost(dir).or_else(|| owner_at(&dotdir.join("owner.md"))), agent_at(&dotdir.join("agent.md")))
-}
 
-/// Whether something stands at `.loci`. What can't be looked at may hold an owner file.
-fn has_dotdir(dir: &Path) -> bool {
-    !matches!(disk::look(&dir.join(DOTDIR)), Ok(None))
-}
+    /// A `.loci` that is a link to nowhere closes: whoever made it meant something by it, perhaps an owner, and a
+    /// directory must not become nobody's because what it links to is not mounted or was moved.
+    fn owner(&self) -> Card<OwnerFile> {
+        if self.is_link && matches!(disk::look_through(&self.path), Ok(None)) {
+            return Some(Err(CardError { path: self.path.clone(), line: None, why: "it is a link that leads nowhere".to_owned() }));
+        }
+        let path = self.path.join("owner.md");
+        bytes(&path).map(|bytes| parse_owner(&path, &bytes?))
+    }
 
-/// A `.loci` that is a link to nowhere: whoever made it meant something by it, perhaps an owner, and a
-/// directory must not become nobody's because what it links to is not mounted or was moved.
-fn lost(dir: &Path) -> Card<OwnerFile> {
-    let path = dir.join(DOTDIR);
-    let is_link = matches!(disk::look(&path), Ok(Some(meta)) if meta.kind == disk::Kind::Link);
-    let leads_nowhere = is_link && matches!(disk::look_through(&path), Ok(None));
-    leads_nowhere.then(|| Err(CardError { path, line: None, why: "it is a link that leads nowhere".to_owned() }))
-}
-
-fn owner_at(path: &Path) -> Card<OwnerFile> {
-    bytes(path).map(|bytes| parse_owner(path, &bytes?))
-}
-
-fn agent_at(path: &Path) -> Card<AgentFile> {
-    bytes(path).map(|bytes| parse_agent(path, &bytes?))
+    fn agent(&self) -> Card<AgentFile> {
+        let path = self.path.join("agent.md");
+        bytes(&path).map(|bytes| parse_agent(&path, &bytes?))
+    }
 }
 
 /// The bytes of an identity file; `None` where there is none. A link to nowhere is a file that can't

@@ -3,7 +3,7 @@
 //! Deciders compare real paths, or a link fools them. Nothing here fails: what the disk refuses to
 //! tell is in the answer.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -59,6 +59,28 @@ pub enum Trouble {
 /// ends in a slash. A dangling link leads to where a write through it would create.
 #[must_use]
 pub fn real(path: &Path, follow_final: bool) -> Real {
+    Seen::default().real(path, follow_final)
+}
+
+/// What one look at the disk has learnt on the way, so that nothing is asked twice: for questions that belong
+/// together and are answered as of one moment.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// What is no link, and was gone through.
+    plain: BTreeSet<OsString>,
+    /// What [`as_listed`] said.
+    listed: BTreeMap<PathBuf, Option<PathBuf>>,
+}
+
+impl Seen {
+    /// As [`real`], with what is known already.
+    #[must_use]
+    pub fn real(&mut self, path: &Path, follow_final: bool) -> Real {
+        walk(path, follow_final, self)
+    }
+}
+
+fn walk(path: &Path, follow_final: bool, seen: &mut Seen) -> Real {
     let mut at = Walk { path: PathBuf::from("/"), missing: 0, links: 0, names: Vec::new(), trouble: None };
     if !path.is_absolute() {
         at.trouble = Some(Trouble::Relative(path.to_owned()));
@@ -85,7 +107,7 @@ pub fn real(path: &Path, follow_final: bool) -> Real {
             }
             continue;
         }
-        if let Some(target) = at.step(&part, !last || follow_final) {
+        if let Some(target) = at.step(&part, !last || follow_final, (!last).then_some(&mut *seen)) {
             at.names.push(named(at.path.join(&part), &parts));
             if target.is_absolute() {
                 at.path = PathBuf::from("/");
@@ -93,7 +115,7 @@ pub fn real(path: &Path, follow_final: bool) -> Real {
             push_front(&mut parts, target.as_os_str().as_bytes());
         }
     }
-    at.done()
+    at.done(seen)
 }
 
 /// A path with these components after it, each `..` struck out with the name before it.
@@ -126,7 +148,7 @@ struct Walk {
 
 impl Walk {
     /// Goes one component on; a link that is to be followed is handed back.
-    fn step(&mut self, part: &OsStr, follow: bool) -> Option<PathBuf> {
+    fn step(&mut self, part: &OsStr, follow: bool, seen: Option<&mut Seen>) -> Option<PathBuf> {
         if part == ".." {
             // Physical: everything before is resolved. Below what exists: lexical.
             self.path.pop();
@@ -138,8 +160,16 @@ impl Walk {
             self.missing += 1;
             return None;
         }
+        if seen.as_ref().is_some_and(|seen| seen.plain.contains(self.path.as_os_str())) {
+            return None;
+        }
         match disk::step_at(&self.path) {
-            Ok(Step::Solid) => None,
+            Ok(Step::Solid) => {
+                if let Some(seen) = seen {
+                    seen.plain.insert(self.path.clone().into_os_string());
+                }
+                None
+            }
             Ok(Step::Absent) => {
                 self.missing = 1;
                 None
@@ -164,11 +194,12 @@ impl Walk {
         }
     }
 
-    fn done(self) -> Real {
+    fn done(self, seen: &mut Seen) -> Real {
         let Self { path, missing, names, trouble, .. } = self;
         let exists = missing == 0 && trouble.is_none();
         let (there, rest) = split_last(&path, missing);
-        match as_listed(&there) {
+        let listed = seen.listed.entry(there).or_insert_with_key(|there| as_listed(there));
+        match listed.clone() {
             Some(listed) => Real { path: rest.iter().fold(listed, |path, part| path.join(part)), exists, folds: true, names, trouble },
             None => Real { path, exists, folds: false, names, trouble },
         }
