@@ -46,8 +46,8 @@ const MARKERS: &[&str] = &[
     "CLINE_ACTIVE",
 ];
 
-/// Programs that are harnesses.
-const HARNESSES: &[&str] = &[
+/// Programs that are harnesses: who has one above it is no person, and who calls one calls a model.
+pub const HARNESSES: &[&str] = &[
     "claude",
     "codex",
     "gemini",

@@ -41,7 +41,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Option<Loaded>, LoadError> {
     };
     let zone = zone(&fields)?.unwrap_or(TimeZone::UTC);
     let active = fields.read_as("active", active)?;
-    let terminal = fields.read_as("target", target)?.flatten();
+    fields.read_as("target", target)?;
     let lock_fresh = fields.read_as("lock_fresh", |at, value| at.length(value))?.unwrap_or(Duration::from_secs(120));
     let body = fields.read_as("agent", |at, value| inside(at, at.text(value)?))?.unwrap_or_else(|| PathBuf::from("."));
     let length = |name: &str, default: u64| -> Result<Duration, LoadError> {
@@ -75,7 +75,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Option<Loaded>, LoadError> {
         only_if: fields.read_as("only_if", glob)?,
         notify: true,
         log_max: 1_000_000,
-        beat: Some(Box::new(Beat { active, lock_fresh, terminal })),
+        beat: Some(Box::new(Beat { active, lock_fresh })),
         calls_model: true,
         schedule: schedule_of(&[of("every")]),
         does: digest(&[of("target"), of("agent"), of("loadout"), of("only_if"), of("max_per_day"), of("every"), &Value::from(message)]),
@@ -95,14 +95,14 @@ fn active(at: At<'_>, value: &Value) -> Result<(Time, Time), LoadError> {
     both.ok_or_else(|| at.error(format!("`{text}` is no span like 08:00-20:00")))
 }
 
-fn target(at: At<'_>, value: &Value) -> Result<Option<String>, LoadError> {
+/// A beat is a turn of the runtime. One that is meant for a terminal must not become one: it would call a model where
+/// a person looked for keystrokes.
+fn target(at: At<'_>, value: &Value) -> Result<(), LoadError> {
     match value {
-        Value::String(word) if word == "runtime" => Ok(None),
-        Value::Object(map) => {
-            at.known(map, &["terminal"])?;
-            let name = map.get("terminal").ok_or_else(|| at.error("`terminal` is missing"))?;
-            Ok(Some(at.text(name)?.to_owned()))
+        Value::String(word) if word == "runtime" => Ok(()),
+        Value::Object(map) if map.contains_key("terminal") => {
+            Err(at.error("typing into a terminal is not there yet: a beat is a turn of the runtime, `target: runtime`"))
         }
-        other => Err(at.error(format!("`{other}` is neither `runtime` nor {{terminal: NAME}}"))),
+        other => Err(at.error(format!("`{other}` is not `runtime`"))),
     }
 }

@@ -3,7 +3,6 @@
 
 mod beat;
 mod check;
-mod loops;
 mod parse;
 mod read;
 #[cfg(test)]
@@ -19,11 +18,11 @@ use serde_json::Value;
 
 pub use beat::parse as parse_beat;
 pub use check::refused;
-pub use loops::{Loop, Next, parse as parse_loop};
 pub use parse::parse;
 
 use super::deliverable::Deliverable;
 use super::schedule::When;
+use crate::custody::person::HARNESSES;
 use crate::sys::shown;
 
 /// The largest job file, in bytes.
@@ -152,8 +151,6 @@ pub struct Beat {
     pub active: Option<(Time, Time)>,
     /// How old the human lock may be and still bar a beat.
     pub lock_fresh: Duration,
-    /// The terminal it types into; `None`: a turn of the runtime.
-    pub terminal: Option<String>,
 }
 
 /// Why a file is no job.
@@ -206,31 +203,8 @@ pub fn is_name(name: &str) -> bool {
     (1..=100).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['.', '-'])
 }
 
-/// Programs that are models' harnesses: a command line with one of these words calls a model.
-const RUNTIMES: [&str; 22] = [
-    "claude",
-    "codex",
-    "gemini",
-    "qwen",
-    "copilot",
-    "opencode",
-    "pi",
-    "hermes",
-    "cline",
-    "amp",
-    "auggie",
-    "goose",
-    "aider",
-    "crush",
-    "droid",
-    "cursor-agent",
-    "ollama",
-    "llm",
-    "claude-code",
-    "gemini-cli",
-    "qwen-code",
-    "openhands",
-];
+/// What calls a model besides the [`HARNESSES`]: a command line with one of these words.
+const MODELS: [&str; 6] = ["ollama", "llm", "claude-code", "gemini-cli", "qwen-code", "openhands"];
 
 /// Whether a command line calls a model, as far as its words say: the name of a runtime, or
 /// `loci run`, anywhere in it.
@@ -248,7 +222,7 @@ pub fn names_a_runtime(line: &str) -> bool {
     words.iter().enumerate().any(|(at, word)| {
         let word = plain(word);
         let word = word.trim_end_matches(".js").trim_end_matches(".mjs");
-        RUNTIMES.contains(&word) || (matches!(word, "run" | "loop") && at > 0 && (0..at).any(is_loci))
+        HARNESSES.contains(&word) || MODELS.contains(&word) || (matches!(word, "run" | "loop") && at > 0 && (0..at).any(is_loci))
     })
 }
 
