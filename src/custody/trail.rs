@@ -329,8 +329,7 @@ mod tests {
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {
-        let dir = crate::sys::env::var("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-        let dir = dir.join(format!("loci-trail-{}-{name}", std::process::id()));
+        let dir = std::env::temp_dir().join(format!("loci-trail-{}-{name}", std::process::id()));
         let _ = disk::remove_tree(&dir);
         dir
     }

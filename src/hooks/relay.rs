@@ -119,7 +119,8 @@ fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, Stri
         });
         trouble = catch_unwind(work).unwrap_or_else(|_| Err("the relay itself failed; please report it".to_owned())).err();
     }
-    if seam == Seam::BeforeIteration && switches.are_on("loci:human-lock", true) {
+    // A prompt that a run of ours submits is no person's.
+    if seam == Seam::BeforeIteration && env.get(env::LOCI_RUN).is_none() && switches.are_on("loci:human-lock", true) {
         touch_human_lock(&turn, &mut answer);
     }
     let mut pieces = Vec::new();
@@ -195,12 +196,8 @@ fn tell(
     answer.notes.extend(notes.into_iter().map(|note| format!("loci: {note}")));
 }
 
-/// A person has submitted a prompt: the clock leaves the agent to them for a while. A prompt that a run
-/// of ours submits is none.
+/// A person has submitted a prompt: the clock leaves the agent to them for a while.
 fn touch_human_lock(turn: &Turn, answer: &mut Answer) {
-    if env::var(env::LOCI_RUN).is_some() {
-        return;
-    }
     let text = json!({ "schema": 1, "at": time::to_second(time::now()), "session": turn.event.session, "harness": turn.harness });
     let path = turn.state.join("human.lock");
     let write = disk::make_dirs(&turn.state).and_then(|()| disk::replace(&path, format!("{text}\n").as_bytes(), Some(0o600)));

@@ -77,7 +77,7 @@ impl Env {
     /// directory is left out; the gate has no business with its own.
     #[must_use]
     pub fn of_gate() -> Self {
-        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, HOME, XDG_STATE_HOME];
+        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, LOCI_RUN, HOME, XDG_STATE_HOME];
         let vars = names.into_iter().chain(HARNESS_FOLDERS).filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
         Self { vars, cwd: None }
     }
