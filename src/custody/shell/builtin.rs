@@ -127,22 +127,13 @@ impl Engine<'_> {
             }
             "set" => self.set(sh, args),
             "shopt" => {
-                let on = args.iter().any(|a| a == "-s");
-                if on || args.iter().any(|a| a == "-u") {
-                    for a in args {
-                        let o = &mut sh.opts;
-                        match a.as_str() {
-                            "nullglob" => o.nullglob = on,
-                            "failglob" => o.failglob = on,
-                            "dotglob" => o.dotglob = on,
-                            "globstar" => o.globstar = on,
-                            "nocaseglob" => o.nocaseglob = on,
-                            "nocasematch" => o.nocasematch = on,
-                            "lastpipe" => o.lastpipe = on,
-                            "expand_aliases" => o.aliases = on,
-                            "errexit" => o.errexit = on,
-                            "noglob" => o.noglob = on,
-                            _ => {}
+                let says = |flag: char| args.iter().any(|a| a.starts_with('-') && a.contains(flag));
+                let on = says('s');
+                if on || says('u') {
+                    for a in args.iter().filter(|a| !a.starts_with('-')) {
+                        let option = if says('o') { sh.opts.named(a) } else { sh.opts.shopted(a) };
+                        if let Some(option) = option {
+                            *option = on;
                         }
                     }
                 }
@@ -543,29 +534,14 @@ impl Engine<'_> {
                 return;
             }
             for c in a[1..].chars() {
-                let o = &mut sh.opts;
-                match c {
-                    'e' => o.errexit = on,
-                    'f' => o.noglob = on,
-                    'u' => o.nounset = on,
-                    'n' => o.noexec = on,
-                    'C' => o.noclobber = on,
-                    'a' => o.allexport = on,
-                    'P' => o.physical = on,
-                    'o' => {
-                        i += 1;
-                        match args.get(i).map(String::as_str) {
-                            Some("errexit") => o.errexit = on,
-                            Some("noglob") => o.noglob = on,
-                            Some("noexec") => o.noexec = on,
-                            Some("noclobber") => o.noclobber = on,
-                            Some("allexport") => o.allexport = on,
-                            Some("nounset") => o.nounset = on,
-                            Some("physical") => o.physical = on,
-                            _ => {}
-                        }
-                    }
-                    _ => {}
+                let option = if c == 'o' {
+                    i += 1;
+                    args.get(i).and_then(|name| sh.opts.named(name))
+                } else {
+                    sh.opts.letter(c)
+                };
+                if let Some(option) = option {
+                    *option = on;
                 }
             }
             i += 1;

@@ -113,6 +113,51 @@ pub(crate) struct Opts {
     pub(crate) posix: bool,
 }
 
+impl Opts {
+    /// The option behind a letter of `set`, which a shell takes as an argument too.
+    pub(crate) fn letter(&mut self, letter: char) -> Option<&mut bool> {
+        self.named(match letter {
+            'e' => "errexit",
+            'f' => "noglob",
+            'u' => "nounset",
+            'n' => "noexec",
+            'C' => "noclobber",
+            'a' => "allexport",
+            'P' => "physical",
+            _ => return None,
+        })
+    }
+
+    /// The option behind a name of `set -o`.
+    pub(crate) fn named(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "errexit" => &mut self.errexit,
+            "noglob" => &mut self.noglob,
+            "nounset" => &mut self.nounset,
+            "noexec" => &mut self.noexec,
+            "noclobber" => &mut self.noclobber,
+            "allexport" => &mut self.allexport,
+            "physical" => &mut self.physical,
+            _ => return None,
+        })
+    }
+
+    /// The option behind a name of `shopt`.
+    pub(crate) fn shopted(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "nullglob" => &mut self.nullglob,
+            "failglob" => &mut self.failglob,
+            "dotglob" => &mut self.dotglob,
+            "globstar" => &mut self.globstar,
+            "nocaseglob" => &mut self.nocaseglob,
+            "nocasematch" => &mut self.nocasematch,
+            "lastpipe" => &mut self.lastpipe,
+            "expand_aliases" => &mut self.aliases,
+            _ => return None,
+        })
+    }
+}
+
 /// The state of one shell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shell {

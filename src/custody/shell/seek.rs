@@ -330,24 +330,15 @@ impl Engine<'_> {
     /// Works the expression out for one entry; `None` where a test is not known.
     fn find_one(&mut self, sh: &mut Shell, expr: &Expr, e: &Entry<'_>, w: &mut Walk, prune: &mut bool) -> Option<bool> {
         match expr {
-            Expr::And(all) => {
-                let mut sure = Some(true);
+            // One that is false decides an *and*, one that is true an *or*; what is not known decides neither.
+            Expr::And(all) | Expr::Or(all) => {
+                let decides = matches!(expr, Expr::Or(_));
+                let mut sure = Some(!decides);
                 for x in all {
                     match self.find_one(sh, x, e, w, prune) {
-                        Some(false) => return Some(false),
+                        Some(found) if found == decides => return Some(decides),
                         None => sure = None,
-                        Some(true) => {}
-                    }
-                }
-                sure
-            }
-            Expr::Or(all) => {
-                let mut sure = Some(false);
-                for x in all {
-                    match self.find_one(sh, x, e, w, prune) {
-                        Some(true) => return Some(true),
-                        None => sure = None,
-                        Some(false) => {}
+                        Some(_) => {}
                     }
                 }
                 sure

@@ -369,26 +369,18 @@ impl Engine<'_> {
                 match ch {
                     'c' => script = true,
                     's' => stdin = true,
-                    'n' => sub.opts.noexec = on,
-                    'e' => sub.opts.errexit = on,
-                    'f' => sub.opts.noglob = on,
-                    'a' => sub.opts.allexport = on,
-                    'C' => sub.opts.noclobber = on,
                     'o' | 'O' => {
                         i += 1;
-                        match argv.get(i).map(String::as_str) {
-                            Some("errexit") => sub.opts.errexit = on,
-                            Some("noexec") => sub.opts.noexec = on,
-                            Some("noglob") => sub.opts.noglob = on,
-                            Some("nullglob") => sub.opts.nullglob = on,
-                            Some("dotglob") => sub.opts.dotglob = on,
-                            Some("globstar") => sub.opts.globstar = on,
-                            Some("expand_aliases") => sub.opts.aliases = on,
-                            Some("lastpipe") => sub.opts.lastpipe = on,
-                            _ => {}
+                        let option = argv.get(i).and_then(|name| if ch == 'o' { sub.opts.named(name) } else { sub.opts.shopted(name) });
+                        if let Some(option) = option {
+                            *option = on;
                         }
                     }
-                    _ => {}
+                    other => {
+                        if let Some(option) = sub.opts.letter(other) {
+                            *option = on;
+                        }
+                    }
                 }
             }
             i += 1;
