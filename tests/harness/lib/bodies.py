@@ -1,14 +1,11 @@
 """One body under one real CLI, started by `loci run`: what the program sees, who acts, and that a session goes on.
 Started by `run-bodies` as a process of its own; reads a job, writes result.json into its folder."""
-import ctypes
 import json
 import os
 import re
-import signal
 import subprocess
-import sys
 
-from cell import Broken, Cell, at_terminal, end_descendants, loopback_up
+from cell import Broken, Cell, at_terminal, run_job
 from harness import put
 from model import Model
 
@@ -184,26 +181,5 @@ class Body(Cell):
         return found
 
 
-def main():
-    with open(sys.argv[1]) as f:
-        job = json.load(f)
-    if job['namespace']:
-        loopback_up()
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to us
-
-    def stop(*_):
-        end_descendants()
-        os._exit(2)
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        result = Body(job).run()
-    except Broken as e:
-        result = {'state': 'FAIL', 'why': [str(e)]}
-    except subprocess.TimeoutExpired as e:
-        result = {'state': 'FAIL', 'why': ['no end within %d s: %s' % (e.timeout, ' '.join(e.cmd[1:4]))]}
-    put(os.path.join(job['folder'], 'result.json'), result)
-    end_descendants()
-
-
 if __name__ == '__main__':
-    main()
+    run_job(Body)

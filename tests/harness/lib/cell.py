@@ -281,7 +281,8 @@ def loopback_up():
         fcntl.ioctl(s, 0x8914, struct.pack('16sh14x', b'lo', flags | 1))               # SIOCSIFFLAGS, IFF_UP
 
 
-def main():
+def run_job(cell):
+    """Reads the job, runs a cell of this class for it, writes what came of it, and leaves nothing running."""
     with open(sys.argv[1]) as f:
         job = json.load(f)
     if job['namespace']:
@@ -293,10 +294,18 @@ def main():
         os._exit(2)
     signal.signal(signal.SIGTERM, stop)
     try:
-        result = Cell(job).run()
+        result = cell(job).run()
     except Broken as e:
         result = {'state': 'FAIL', 'why': [str(e)]}
+    except subprocess.TimeoutExpired as e:
+        result = {'state': 'FAIL', 'why': ['no end within %d s: %s' % (e.timeout, ' '.join(e.cmd[1:4]))]}
     put(os.path.join(job['folder'], 'result.json'), result)
+    end_descendants()
+    return job, result
+
+
+def main():
+    job, result = run_job(Cell)
     if not job['keep'] and result['state'] != 'FAIL':
         for name in ('home', 'repo', 'tmp', 'rec'):
             shutil.rmtree(os.path.join(job['folder'], name), ignore_errors=True)
