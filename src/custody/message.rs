@@ -48,8 +48,9 @@ fn about(delivery: &Delivery, act: Option<&ActRuling>) -> String {
     match &delivery.owner.who {
         Who::Agent(id) => {
             let file = delivery.owner.file.as_deref().map(short).unwrap_or_default();
+            let kept = if delivery.outcome.is_ok() { "Not done, and not lost" } else { "Not done, and NOT handed over" };
             let mut text = format!(
-                "Not done, and not lost: {what} belongs to the agent `{id}`, who owns {} ({file} says so). {}",
+                "{kept}: {what} belongs to the agent `{id}`, who owns {} ({file} says so). {}",
                 short(&delivery.owner.dir),
                 handed_over(delivery, id.as_str())
             );
