@@ -39,6 +39,9 @@ const QUESTIONS: &[&str] = &[
     "format-patch",
 ];
 
+/// Beside a question: its pathspecs are those that somebody wrote for git, with patterns and magic.
+pub const AS_WRITTEN: (&str, &str) = ("GIT_LITERAL_PATHSPECS", "0");
+
 /// Sub-commands that look at the work tree, and would run filters for it.
 const LOOKS: &[&str] = &["diff", "diff-files", "diff-index", "status", "ls-files", "grep"];
 
@@ -150,8 +153,9 @@ impl Git {
     fn run(&self, dir: &Path, args: &[&str], env: &[(String, String)], settings: &[String]) -> Option<Answer> {
         let limit = self.deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())?;
         let mut words: Vec<OsString> = vec!["--no-pager".into(), "--no-optional-locks".into()];
-        // Pathspecs that begin with `:/` are ours, and the only ones with magic.
-        if !args.iter().any(|arg| arg.starts_with(":/")) {
+        // Pathspecs that begin with `:/` are ours, and the only ones of ours with magic.
+        let as_written = env.iter().any(|(name, _)| name == AS_WRITTEN.0);
+        if !as_written && !args.iter().any(|arg| arg.starts_with(":/")) {
             words.push("--literal-pathspecs".into());
         }
         for setting in SETTINGS.iter().copied().chain(settings.iter().map(String::as_str)) {

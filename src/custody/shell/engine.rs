@@ -222,6 +222,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) refs: HashMap<String, String>,
     /// Settings of git that this command itself makes.
     pub(crate) git_config: Vec<(String, String)>,
+    /// Whether a git command of this line has changed what git goes by.
+    pub(crate) git_moved: bool,
     /// Process substitutions that wait for their input: script, buffer, shell.
     pub(crate) waiting: Vec<(String, usize, Shell)>,
 }
@@ -246,6 +248,7 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         ground: Ground::Plain,
         refs: HashMap::new(),
         git_config: Vec::new(),
+        git_moved: false,
         waiting: Vec::new(),
     };
     let mut plans: std::collections::VecDeque<Vec<bool>> = std::collections::VecDeque::from([Vec::new()]);
@@ -264,6 +267,7 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         e.waiting.clear();
         e.refs.clear();
         e.git_config.clear();
+        e.git_moved = false;
         e.depth = 0;
         let mut sh = e.first_shell();
         match input.command {

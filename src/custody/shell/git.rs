@@ -174,6 +174,23 @@ const QUIET: &[&str] = &[
     "citool",
 ];
 
+/// Whether a sub-command changes what git goes by: where its references stand, the index, its settings. New branches
+/// and tags are followed by themselves.
+fn moves(verb: &str, c: &Call) -> bool {
+    match verb {
+        "fetch" | "pull" | "commit" | "reset" | "merge" | "rebase" | "cherry-pick" | "revert" | "am" | "stash" | "checkout" | "switch"
+        | "bisect" | "rm" | "mv" | "read-tree" | "update-index" | "update-ref" | "replace" | "fast-import" => true,
+        "restore" => c.has(&["-S", "--staged"]),
+        "apply" => c.has(&["--cached", "--index", "-3", "--3way"]),
+        "symbolic-ref" => c.args.len() > 1,
+        "config" => c.args.iter().any(|word| {
+            let key = word.to_lowercase();
+            ["core.", "alias.", "include", "merge.", "filter.", "extensions."].iter().any(|start| key.starts_with(start))
+        }),
+        _ => false,
+    }
+}
+
 struct Global {
     dir: String,
     config: Vec<(String, String)>,
@@ -244,6 +261,13 @@ impl Engine<'_> {
             return;
         }
         self.git_programs(&mut sub, g, verb, &c);
+        // Git is asked as things are now. What an earlier command of this line has done to its references, its index or
+        // its settings is in no answer.
+        let asked_too_early = self.git_moved;
+        self.git_moved |= moves(verb, &c);
+        if asked_too_early && !QUIET.contains(&verb) {
+            self.unknown("an earlier git command of this line has changed what git goes by", &format!("git {verb}"));
+        }
         match verb {
             "clone" => return self.git_clone(&mut sub, &c),
             "init" => return self.git_init(&mut sub, &c, g),
@@ -385,8 +409,8 @@ impl Engine<'_> {
                 child.cwd = r.top;
             }
             child.args = rest.to_vec();
-            let text =
-                if cmd.contains("$@") || cmd.contains("$1") || cmd.contains("$*") { cmd.to_owned() } else { format!("{cmd} \"$@\"") };
+            // As git itself does it, whatever the text makes of its words by itself.
+            let text = if rest.is_empty() { cmd.to_owned() } else { format!("{cmd} \"$@\"") };
             self.script(&mut child, &text);
             self.end(&mut child);
             return;
@@ -729,7 +753,7 @@ impl Engine<'_> {
             args.extend(["--no-ext-diff", "--no-textconv"]);
         }
         args.extend(rest.iter().map(String::as_str));
-        match self.ask(r, &args) {
+        match self.ask(&r.as_written(), &args) {
             Some(a) if a.stdout.len() <= super::engine::MAX_TEXT => String::from_utf8_lossy(&a.stdout).into_owned(),
             _ => unk,
         }
@@ -1141,8 +1165,11 @@ impl Engine<'_> {
             let files: Vec<String> = if t.contains("..") {
                 files
             } else {
-                let d = self.differ(r, &["HEAD", &other], None).unwrap_or_default();
-                files.into_iter().filter(|f| d.contains(f)).collect()
+                // The first commit has none before it: undone, all of it goes.
+                match self.differ(r, &["HEAD", &other], None) {
+                    Some(d) => files.into_iter().filter(|f| d.contains(f)).collect(),
+                    None => files,
+                }
             };
             self.git_files(sh, r, &files, false, Some("ask the owner: a branch can be handed over"));
         }

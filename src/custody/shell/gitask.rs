@@ -4,6 +4,7 @@ use super::super::act::ActKind;
 use super::engine::{Engine, Shell, UNK};
 use super::picture::{self, join, split, tidy};
 use super::{GitAnswer, Ground, Kind, pattern};
+use crate::sys::git::AS_WRITTEN;
 use std::rc::Rc;
 
 /// The repository that a git command works on.
@@ -21,6 +22,15 @@ pub(crate) struct Repo {
     pub(crate) own_branch: Option<String>,
     /// The sub-command, for the words of a refusal.
     pub(crate) verb: String,
+}
+
+impl Repo {
+    /// For a question in the command's own words.
+    pub(crate) fn as_written(&self) -> Self {
+        let mut repo = self.clone();
+        repo.env.push((AS_WRITTEN.0.to_owned(), AS_WRITTEN.1.to_owned()));
+        repo
+    }
 }
 
 /// One line of `git status`.
@@ -57,12 +67,14 @@ impl Engine<'_> {
             let top = self.fs.at(&top, true).path;
             return Some(Repo { top, dir: dir.to_owned(), git_dir: g, env, ..Repo::default() });
         }
+        env.retain(|e| e.0 != "GIT_WORK_TREE");
         let at = self.fs.at(dir, true);
         let mut here = at.path;
         loop {
             let g = join(&here, ".git");
             match self.fs.what(&g) {
                 Some(Kind::Dir) => {
+                    env.extend(work_tree.iter().map(|tree| ("GIT_WORK_TREE".to_owned(), tree.clone())));
                     return Some(Repo {
                         top: work_tree.map_or(here, |w| self.fs.at(&w, true).path),
                         dir: dir.to_owned(),
@@ -80,7 +92,11 @@ impl Engine<'_> {
                     } else {
                         None
                     };
-                    return Some(Repo { top: here, dir: dir.to_owned(), git_dir: real, env, own_branch, ..Repo::default() });
+                    env.extend(work_tree.iter().map(|tree| ("GIT_WORK_TREE".to_owned(), tree.clone())));
+                    let top = work_tree.map_or_else(|| here.clone(), |tree| self.fs.at(&tree, true).path);
+                    // The records of a worktree over another tree write into that one.
+                    let own_branch = own_branch.filter(|_| top == here);
+                    return Some(Repo { top, dir: dir.to_owned(), git_dir: real, env, own_branch, ..Repo::default() });
                 }
                 _ => {}
             }

@@ -104,6 +104,60 @@ fn a_worktree_of_its_own_is_open_and_judged_when_it_comes_back() {
 }
 
 #[test]
+fn what_an_earlier_command_of_the_line_moves_is_in_no_answer_of_git() {
+    let Some(world) = clones() else { return };
+    git(&world, "repo", &["checkout", "-qb", "side"]);
+    world.file("repo/owned/a.txt", "gamma\n");
+    git(&world, "repo", &["commit", "-qam", "three"]);
+    git(&world, "repo", &["checkout", "-q", "main"]);
+    for line in [
+        "git fetch -q origin main && git merge FETCH_HEAD",
+        "git reset -q side -- owned; git checkout -- owned",
+        "git restore --staged -s side owned && git restore owned",
+        "git reset --soft side; git reset --hard",
+        "git read-tree side; git checkout -- .",
+        "git symbolic-ref HEAD refs/heads/side; git reset --hard",
+        "git rm -rq --cached owned; git clean -fdq",
+        "git config core.worktree owned && git reset --hard",
+    ] {
+        assert_ne!(check(&world, "repo", line)["verdict"], "allow", "{line}");
+    }
+    // Alone, each is answered; and what only reads is, wherever it stands.
+    for line in ["git fetch -q origin main", "git reset -q side -- free.txt", "git commit -qm x --allow-empty && git log -1 && git status"]
+    {
+        assert_eq!(check(&world, "repo", line)["verdict"], "allow", "{line}");
+    }
+}
+
+#[test]
+fn the_words_and_places_of_git_are_its_own() {
+    let Some(world) = clones() else { return };
+    git(&world, "repo", &["worktree", "add", "-q", "-b", "proposal", "../tree"]);
+    git(&world, "repo", &["checkout", "-qb", "side"]);
+    world.file("repo/owned/a.txt", "gamma\n");
+    git(&world, "repo", &["commit", "-qam", "three"]);
+    git(&world, "repo", &["checkout", "-q", "main"]);
+    // A pathspec has patterns and magic of its own.
+    for line in [
+        "rm $(git ls-files '*.txt')",
+        "git ls-files -z ':(glob)owned/**' | xargs -0 rm -f",
+        "for f in $(git ls-files 'owned/*'); do echo x >> $f; done",
+    ] {
+        assert_eq!(check(&world, "repo", line)["verdict"], "refuse", "{line}");
+    }
+    // The first commit, undone, takes everything along.
+    assert_eq!(check(&world, "repo", "git revert -n HEAD")["verdict"], "refuse");
+    // The records of a worktree, with the shared tree to write into.
+    for line in ["git --work-tree=../repo checkout side -- owned", "GIT_WORK_TREE=../repo git checkout side -- owned"] {
+        assert_eq!(check(&world, "tree", line)["verdict"], "refuse", "{line}");
+    }
+    assert_eq!(check(&world, "tree", "git checkout side -- owned")["verdict"], "allow");
+    // Words behind an alias are handed to its command.
+    let line = "git -c alias.t='!f(){ touch \"$1\"; }; f' t owned/new.txt";
+    assert_eq!(check(&world, "repo", line)["verdict"], "refuse");
+}
+
+#[test]
 fn staging_somebodys_changes_is_answered_with_a_pathspec_that_works() {
     let Some(world) = clones() else { return };
     world.file("repo/owned/a.txt", "bobs\n").file("repo/free.txt", "mine\n");
