@@ -326,6 +326,8 @@ pub fn line(step: &Step) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests lay files out themselves")]
+
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {

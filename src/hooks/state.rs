@@ -220,6 +220,8 @@ pub fn compose(pieces: &[Piece], most: usize) -> (String, Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests lay files out themselves")]
+
     use proptest::prelude::*;
     use serde_json::json;
 
