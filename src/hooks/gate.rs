@@ -45,7 +45,7 @@ pub const PATIENCE: u32 = 2;
 
 /// How many seconds it waits for the payload. A machine under load hands it over late, and that the call
 /// can't be read then is no reason to let it go on.
-const ARRIVAL: u32 = 4;
+pub(super) const ARRIVAL: u32 = 4;
 
 /// Answers one call: the payload comes on standard input.
 ///
@@ -55,7 +55,6 @@ const ARRIVAL: u32 = 4;
 pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
     let (kind, turn) = (OnceCell::new(), OnceCell::new());
     process::set_last_words(last_words(adapter, None));
-    process::end_after(ARRIVAL + PATIENCE);
     // Nothing of what the work has touched is looked at after a panic but `kind`, which is whole.
     let work = AssertUnwindSafe(|| judged(adapter, env, &kind, &turn));
     let answer = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
@@ -117,6 +116,17 @@ fn remember_hook(adapter: &Adapter, turn: &Turn) {
     let _ = trail::append(&turn.state, session, &step);
 }
 
+/// Reads the payload; the time for the work begins when it is there.
+///
+/// # Errors
+/// Where standard input can't be read.
+pub(super) fn arrived() -> std::io::Result<Taken> {
+    process::end_after(ARRIVAL + PATIENCE);
+    let taken = term::stdin_within(MAX_PAYLOAD, Duration::from_secs(ARRIVAL.into()));
+    process::end_after(PATIENCE);
+    taken
+}
+
 /// What is said when the time is up.
 fn last_words(adapter: &Adapter, kind: Option<&Kind>) -> LastWords {
     let answer = unchecked(kind, &format!("it took longer than {PATIENCE} s"));
@@ -159,11 +169,10 @@ fn not_checked(why: &str) -> Answer {
 }
 
 fn judged(adapter: &'static Adapter, env: &Env, kind: &OnceCell<Kind>, turn: &OnceCell<Turn>) -> Answer {
-    let Taken { bytes: payload, more, late } = match term::stdin_within(MAX_PAYLOAD, Duration::from_secs(ARRIVAL.into())) {
+    let Taken { bytes: payload, more, late } = match arrived() {
         Ok(taken) => taken,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
     };
-    process::end_after(PATIENCE);
     let peeked = || tool_name(&payload).as_deref().map(Kind::of);
     if more || late {
         // Nothing that only reads is asked for with so much, and a call that can't be read yet may write: a tool that

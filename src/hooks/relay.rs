@@ -12,7 +12,7 @@ use super::after;
 use super::answer::{Answer, Reply};
 use super::dispatch::{BUDGET, Turn};
 use super::event::{Event, Seam, Take};
-use super::gate::{self, MAX_PAYLOAD, PATIENCE};
+use super::gate::{self, ARRIVAL, PATIENCE};
 use super::harness::Adapter;
 use super::state::{self, Memory, Persona, Piece};
 use super::tools::{self, Intent};
@@ -37,7 +37,6 @@ pub const BUILT_IN: [(&str, &str); 4] = [
 pub fn answer(adapter: &'static Adapter, seam: Seam, env: &Env) -> Reply {
     let late = unasked(seam, &format!("it took longer than {PATIENCE} s"));
     process::set_last_words(LastWords { stdout: Vec::new(), stderr: late.into_bytes(), code: 0 });
-    process::end_after(PATIENCE);
     let work = AssertUnwindSafe(|| taken(adapter, seam, env));
     let taken = catch_unwind(work).unwrap_or_else(|_| Err("the relay itself failed; please report it".to_owned()));
     // What follows has limits of its own.
@@ -75,7 +74,10 @@ fn unasked(seam: Seam, why: &str) -> String {
 type Taken = (Turn, Answer, Vec<Piece>, Option<String>);
 
 fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, String> {
-    let (payload, more) = term::stdin(MAX_PAYLOAD).map_err(|error| format!("the payload can't be read: {error}"))?;
+    let term::Taken { bytes: payload, more, late } = gate::arrived().map_err(|error| format!("the payload can't be read: {error}"))?;
+    if late {
+        return Err(format!("the payload did not come within {ARRIVAL} s"));
+    }
     if more {
         return Err("the payload is larger than 16 MiB".to_owned());
     }
