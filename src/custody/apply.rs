@@ -118,7 +118,8 @@ pub fn work_out(
             now = Now::Nothing;
         }
         let name = shown::path(&file.path).to_string();
-        if let Some(how) = ended(file, &now, begun.iter().filter(|(path, _)| *path == name).map(|(_, result)| result.as_str())) {
+        if let Some((how, step)) = ended(file, &now, begun.iter().filter(|(path, _)| *path == name).map(|(_, result)| result.as_str())) {
+            done.plan.steps.extend(step);
             done.files.push((file.path.clone(), how));
             continue;
         }
@@ -145,8 +146,9 @@ pub fn work_out(
     Ok(done)
 }
 
-/// How an earlier try has ended for this file, where what it noted stands there.
-fn ended<'a>(file: &FileChange, now: &Now, results: impl Iterator<Item = &'a str>) -> Option<How> {
+/// How an earlier try has ended for this file, where what it noted stands there, and what is left of it: of a
+/// change of the mode, the text that stands there says nothing.
+fn ended<'a>(file: &FileChange, now: &Now, results: impl Iterator<Item = &'a str>) -> Option<(How, Option<Step>)> {
     let (stands, how) = match now {
         Now::Other | Now::Link(_) => return None,
         Now::Nothing => (String::new(), How::Removed),
@@ -155,7 +157,16 @@ fn ended<'a>(file: &FileChange, now: &Now, results: impl Iterator<Item = &'a str
         Now::File(data, _) => (digest::sha256(data), How::Merged),
     };
     let mut results = results;
-    results.any(|result| result == stands).then_some(how)
+    if !results.any(|result| result == stands) {
+        return None;
+    }
+    let step = match (now, file.mode) {
+        (Now::File(data, mode), Some(wanted)) if wanted != LINK && wanted != mode & 0o777 => {
+            Some(Step::Write { path: file.path.clone(), data: data.clone(), mode: Some(wanted), was: Some(data.clone()) })
+        }
+        _ => None,
+    };
+    Some((how, step))
 }
 
 /// Why this path must not be touched, where that is so.
@@ -336,6 +347,19 @@ mod tests {
         let (how, step) = decide(&change, &Now::File(b"a".to_vec(), 0o644)).unwrap();
         assert!(how == How::Changed && matches!(step.as_slice(), [Step::Write { mode: Some(0o755), .. }]));
         assert_eq!(decide(&change, &Now::File(b"a".to_vec(), 0o755)).unwrap(), (How::Already, Vec::new()));
+    }
+
+    #[test]
+    fn what_a_try_that_was_cut_off_noted_is_done_but_for_its_mode() {
+        let stands = Now::File(b"b".to_vec(), 0o644);
+        let noted = digest::sha256(b"b");
+        let ended = |change: &FileChange| ended(change, &stands, std::iter::once(noted.as_str()));
+        assert_eq!(ended(&change(Some("a"), Some("b"))), Some((How::Changed, None)));
+        let wanted = |mode| FileChange { mode: Some(mode), ..change(Some("b"), Some("b")) };
+        assert_eq!(ended(&wanted(0o644)), Some((How::Changed, None)));
+        assert!(matches!(ended(&wanted(0o755)), Some((How::Changed, Some(Step::Write { mode: Some(0o755), .. })))));
+        let other = digest::sha256(b"c");
+        assert_eq!(super::ended(&wanted(0o755), &stands, std::iter::once(other.as_str())), None);
     }
 
     #[test]
