@@ -332,8 +332,13 @@ fn remember(attempt: &Attempt<'_>, event: &Event, acts: &[Act], deliveries: &[De
     let _ = trail::append(&surroundings.state, session, &step);
 }
 
-/// Why an act could not be checked, where its path leads elsewhere in each process.
+/// Why an act could not be checked, where its path leads elsewhere in each process. What a harness has open
+/// under a number is nothing that a tool for files has to write to.
 fn of_a_process(act: &ActRuling) -> Option<String> {
+    let path = act.path();
+    if ["/proc/self", "/proc/thread-self", "/dev/fd"].iter().any(|of_each| path.starts_with(of_each)) {
+        return Some(format!("{} is another file for each process", shown::path(path)));
+    }
     if !matches!(act.why, Why::Unresolved(_)) {
         return None;
     }

@@ -115,7 +115,7 @@ pub(super) fn done(renames: &[Rename]) -> Vec<Done> {
 }
 
 /// Applies sets, later ones winning. `names` are remembered for `unequip`; without any, nothing is
-/// (a toggle).
+/// (a toggle), and neither is the last equip once more that finds all of it done.
 ///
 /// # Errors
 /// [`LoadoutError::Conflict`] where they do not fit; then, as on every other error, nothing is
@@ -126,15 +126,19 @@ pub fn apply(level: &Level, what: &str, names: &[String], sets: &[&Set], vendor:
     let mut plan = Plan { steps: steps(&decision.renames).collect() };
     if !names.is_empty() {
         let (mut record, was) = read(level)?;
-        record.worn.push(Worn {
-            sets: names.to_vec(),
-            at: time::to_second(time::now()),
-            hooks: decision.has_hooks(),
-            renames: done(&decision.renames),
-        });
-        let extra = record.worn.len().saturating_sub(REMEMBERED);
-        record.worn.drain(..extra);
-        plan.steps.push(write(level, &record, was)?);
+        // The same sets once more, and nothing to do for them: there is nothing further to take back.
+        let again = decision.renames.is_empty() && record.worn.last().is_some_and(|worn| worn.sets == names);
+        if !again {
+            record.worn.push(Worn {
+                sets: names.to_vec(),
+                at: time::to_second(time::now()),
+                hooks: decision.has_hooks(),
+                renames: done(&decision.renames),
+            });
+            let extra = record.worn.len().saturating_sub(REMEMBERED);
+            record.worn.drain(..extra);
+            plan.steps.push(write(level, &record, was)?);
+        }
     }
     held.apply(&plan)?;
     Ok(Report { decision, settled })
