@@ -181,6 +181,24 @@ impl<'a> Log<'a> {
     }
 }
 
+/// As [`Log::list`], kept apart from the log: for whoever goes on with single messages.
+///
+/// # Errors
+/// As [`Log::list`].
+pub fn list(mailbox: &Mailbox) -> Result<Contents<'_>, MailError> {
+    let log = Log::read(mailbox)?;
+    let Contents { messages, notes } = log.list()?;
+    let apart = |one: Listed<'_>| Listed {
+        mailbox,
+        shows: one.shows.into_owned(),
+        key: one.key,
+        new: one.new,
+        from_log: one.from_log,
+        standing: one.standing,
+    };
+    Ok(Contents { messages: messages.into_iter().map(apart).collect(), notes })
+}
+
 /// Notes in the log that a letter was delivered, with what a list shows of it.
 ///
 /// # Errors
