@@ -134,6 +134,12 @@ pub fn unless_refused(
     grant::unless_refused(context, &grant::changes(&level.dir, paths), command, dry_run)
 }
 
+/// Whether the judge lets a change happen as it is found under the lock.
+#[must_use]
+pub fn passes(context: &Context, level: &Level, decision: &Decision) -> bool {
+    grant::passes(context, &grant::changes(&level.dir, decision.renames.iter().flat_map(|one| [&one.from, &one.to])))
+}
+
 /// What an interrupted change had left, said to people.
 pub fn say_settled(context: &Context, settled: &Settled) {
     for sentence in settled.sentences() {

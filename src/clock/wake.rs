@@ -175,7 +175,8 @@ pub fn new_mail(boxes: &[Mailbox]) -> (Vec<(Mailbox, Listed<'_>)>, Vec<String>) 
         match inbox::list(mailbox) {
             Ok(contents) => {
                 notes.extend(contents.notes);
-                let waits = |one: &Listed<'_>| one.shows.kind.as_deref() == Some(Kind::Delegation.word()) && one.standing.state == State::New;
+                let waits =
+                    |one: &Listed<'_>| one.shows.kind.as_deref() == Some(Kind::Delegation.word()) && one.standing.state == State::New;
                 found.extend(contents.messages.into_iter().filter(waits).map(|one| (mailbox.clone(), one)));
             }
             Err(error) => notes.push(format!("failed to {error}")),

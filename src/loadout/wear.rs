@@ -121,8 +121,27 @@ pub(super) fn done(renames: &[Rename]) -> Vec<Done> {
 /// [`LoadoutError::Conflict`] where they do not fit; then, as on every other error, nothing is
 /// changed.
 pub fn apply(level: &Level, what: &str, names: &[String], sets: &[&Set], vendor: bool) -> Result<Report, LoadoutError> {
+    apply_if(level, what, names, sets, vendor, |_| true)
+}
+
+/// As [`apply`], where `judge` lets it: it is asked under the lock about what is there then. What was judged
+/// before may lead elsewhere by now.
+///
+/// # Errors
+/// As [`apply`], and [`LoadoutError::Elsewhere`] where it is not let.
+pub fn apply_if(
+    level: &Level,
+    what: &str,
+    names: &[String],
+    sets: &[&Set],
+    vendor: bool,
+    judge: impl FnOnce(&Decision) -> bool,
+) -> Result<Report, LoadoutError> {
     let (held, settled) = begin(level, what)?;
     let decision = plan(level, sets, vendor)?;
+    if !judge(&decision) {
+        return Err(LoadoutError::Elsewhere(level.dir.clone()));
+    }
     let mut plan = Plan { steps: steps(&decision.renames).collect() };
     if !names.is_empty() {
         let (mut record, was) = read(level)?;
@@ -163,12 +182,23 @@ pub fn last(level: &Level) -> Result<Returned, LoadoutError> {
 /// # Errors
 /// Where the level is locked or the change fails; then nothing is changed.
 pub fn unequip(level: &Level) -> Result<Returned, LoadoutError> {
+    unequip_if(level, |_| true)
+}
+
+/// As [`unequip`], where `judge` lets it: see [`apply_if`].
+///
+/// # Errors
+/// As [`apply_if`].
+pub fn unequip_if(level: &Level, judge: impl FnOnce(&[Done]) -> bool) -> Result<Returned, LoadoutError> {
     let (held, settled) = begin(level, "loci unequip")?;
     let (mut record, was) = read(level)?;
     let Some(worn) = record.worn.pop() else {
         return Ok(Returned { worn: None, renames: Vec::new(), left: Vec::new(), settled });
     };
     let (renames, left) = back(&worn.renames)?;
+    if !judge(&renames) {
+        return Err(LoadoutError::Elsewhere(level.dir.clone()));
+    }
     let mut plan = Plan { steps: renames.iter().map(|one| Step::Rename { from: one.from.clone(), to: one.to.clone() }).collect() };
     plan.steps.push(write(level, &record, was)?);
     held.apply(&plan)?;
