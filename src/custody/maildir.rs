@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::letter;
+use super::{letter, worktree};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::process::Identity;
@@ -101,10 +101,12 @@ pub const MAX_LETTER: u64 = 1 << 20;
 const MAX_SWEPT: usize = 256;
 
 impl Mailbox {
-    /// The inbox of a body, or of an owned directory whose owner's body is not known.
+    /// The inbox of a body, or of an owned directory whose owner's body is not known. That of a copy in a separate
+    /// worktree is the one of what it is the copy of: git takes a worktree away with all that is ignored in it.
     #[must_use]
     pub fn of(place: &Path) -> Self {
-        Self::within(place, place.join(".loci"))
+        let place = worktree::stays(place);
+        Self::within(&place, place.join(".loci"))
     }
 
     /// The human's inbox. People keep `~/.loci` elsewhere and link to it; that link is theirs, and
