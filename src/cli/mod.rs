@@ -68,6 +68,21 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// What the parser says over several lines, in one: what is wrong, and what it thinks was meant.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut line = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let more: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")).collect();
+    let (tips, what): (Vec<&str>, Vec<&str>) = more.into_iter().partition(|line| line.starts_with("tip: "));
+    if !what.is_empty() {
+        line.push_str(&format!(" {}", what.join(", ")));
+    }
+    for tip in tips {
+        line.push_str(&format!("; {}", tip.trim_start_matches("tip: ")));
+    }
+    line
+}
+
 /// The command that somebody may have meant whose second word is no word of the verb: `loci inbox tkae`. A verb
 /// that takes a name there lets the parser stumble over the word behind it.
 fn meant(kind: ErrorKind, words: &[OsString]) -> Option<String> {
@@ -90,13 +105,16 @@ fn usage(error: &clap::Error) -> ExitCode {
         let text = error.to_string();
         if json {
             let missing = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-            let first = if missing { "a verb is missing" } else { text.lines().next().unwrap_or_default().trim_start_matches("error: ") };
+            let first = if missing { "a verb is missing".to_owned() } else { one_line(&text) };
             Failure::new("usage", first).hint(meant.unwrap_or_else(|| "loci --help".to_owned())).show(true);
         } else if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             term::err(&format!("error: a verb is missing\n\n{text}"));
         } else {
-            let hint = meant.map(|meant| format!("\nhint: {meant}\n")).unwrap_or_default();
-            term::err(&format!("{text}{hint}"));
+            let failure = Failure::new("usage", one_line(&text));
+            match meant {
+                Some(meant) => failure.hint(meant).show(false),
+                None => failure.show(false),
+            }
         }
         return ExitCode::from(2);
     }

@@ -241,6 +241,16 @@ fn odd_notes(odd: &[Odd]) -> Vec<String> {
     odd.iter().take(MAX_NAMED).map(Odd::to_string).chain(rest).collect()
 }
 
+/// Where one message stands.
+///
+/// # Errors
+/// Where the inbox can't be used.
+pub fn standing(mailbox: &Mailbox, key: &str) -> Result<Standing, MailError> {
+    let log = Log::read(mailbox)?;
+    let (mut folded, _) = log.folded();
+    Ok(letter::number(key).and_then(|number| folded.remove(&number)).unwrap_or_default().standing)
+}
+
 fn state_of(folded: &Folded<'_>, key: &str) -> State {
     letter::number(key).and_then(|number| folded.get(&number)).map(|noted| noted.standing.state).unwrap_or_default()
 }

@@ -238,15 +238,22 @@ impl Mailbox {
         self.place_at(name, &path, data)
     }
 
-    /// Lets one process at a time count and keep what is held; `None` where others had it for too long.
+    /// Takes something that is held away again.
+    ///
+    /// # Errors
+    /// Where it can't be taken away.
+    pub fn unhold(&self, name: &str) -> Result<(), MailError> {
+        Ok(disk::remove_file(&self.dir.join("held").join(name))?)
+    }
+
+    /// Lets one process at a time deal with messages, from the look at where one stands to the record of what
+    /// became of it; `None` where others had it for too long.
     ///
     /// # Errors
     /// Where the directory can't be used.
-    pub fn lock_held(&self, patience: Duration) -> Result<Option<Lock>, MailError> {
+    pub fn lock(&self, patience: Duration) -> Result<Option<Lock>, MailError> {
         self.prepare()?;
-        let dir = self.dir.join("held");
-        disk::make_dirs(&dir)?;
-        match lock::of_dir(&dir, patience) {
+        match lock::of_dir(&self.dir, patience) {
             Ok(lock) => Ok(Some(lock)),
             Err(LockError::Held { .. }) => Ok(None),
             Err(LockError::Disk(error)) => Err(error.into()),

@@ -7,6 +7,7 @@ mod show;
 mod watch;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
 
@@ -19,7 +20,8 @@ use crate::custody::inbox::{self, Listed, Log, Message, NoMessage, State};
 use crate::custody::maildir::Mailbox;
 use crate::custody::person::Person;
 use crate::custody::trail;
-use crate::sys::time;
+use crate::sys::lock::Lock;
+use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 use crate::text::near as text_near;
 use crate::tree::{card, settings};
@@ -261,6 +263,21 @@ fn author(context: &Context, mail: &Mail) -> Result<Option<String>, Failure> {
             Ok(None)
         }
     }
+}
+
+/// How long one waits for another who deals with a message of the same inbox.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Keeps others from dealing with the messages of an inbox, and looks once more where this one stands: somebody
+/// may have answered it since. A dry run locks nothing.
+fn held(mailbox: &Mailbox, message: &mut Message, dry_run: bool) -> Result<Option<Lock>, Failure> {
+    if dry_run {
+        return Ok(None);
+    }
+    let locked = || Failure::new("locked", format!("failed to use the inbox {}: another process is at it", shown::path(mailbox.dir())));
+    let lock = mailbox.lock(PATIENCE)?.ok_or_else(locked)?;
+    message.standing = inbox::standing(mailbox, &message.key)?;
+    Ok(Some(lock))
 }
 
 /// Takes away what is older than the settings keep it: finished mail of this inbox, and trails.

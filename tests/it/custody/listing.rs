@@ -214,16 +214,16 @@ fn long_log(world: &Sandbox, key: &str) -> String {
 fn a_long_log_is_made_shorter_and_says_the_same() {
     let world = busy();
     let (before, _) = listed(&world, PLACE);
-    let id = before[2]["id"].as_str().unwrap().to_owned();
-    fs::write(log(&world, PLACE), long_log(&world, id.rsplit('-').next().unwrap())).unwrap();
+    let id = prepared(&world);
     world.loci(PLACE, ["inbox", "take", &id]).exits(0);
     let text = fs::read_to_string(log(&world, PLACE)).unwrap();
     assert!(text.len() < 1 << 20 && text.starts_with("{\"at\":") && text.contains("\"event\":\"compacted\""), "{}", text.len());
     let (mut after, from_log) = listed(&world, PLACE);
     let taken = after.iter().position(|message| message["id"] == id).unwrap();
     assert!(from_log && after[taken]["state"] == "taken" && after[taken]["again"] == 13);
-    (after[taken]["state"], after[taken]["again"], after[taken]["path"]) =
-        (before[2]["state"].clone(), before[2]["again"].clone(), before[2]["path"].clone());
+    for field in ["state", "again", "path"] {
+        after[taken][field] = before[taken][field].clone();
+    }
     assert_eq!(after, before);
 }
 
@@ -260,10 +260,10 @@ fn a_log_that_is_made_shorter_survives_every_crash() {
     }
 }
 
-/// The last message of the inbox with a long log; its id.
+/// Makes the log long with repeats of the message that nobody has dealt with; its id.
 fn prepared(world: &Sandbox) -> String {
     let (messages, _) = listed(world, PLACE);
-    let id = messages[2]["id"].as_str().unwrap().to_owned();
+    let id = messages.iter().find(|message| message["state"] == "new").unwrap()["id"].as_str().unwrap().to_owned();
     fs::write(log(world, PLACE), long_log(world, id.rsplit('-').next().unwrap())).unwrap();
     id
 }
@@ -285,4 +285,23 @@ fn several_at_once_make_a_log_shorter() {
     assert!(fs::metadata(log(&world, PLACE)).unwrap().len() < 1 << 20);
     let (messages, from_log) = listed(&world, PLACE);
     assert!(from_log && messages.len() == 6 && messages.iter().all(|message| message["state"] == "taken"), "{messages:#?}");
+}
+
+/// Of several who answer a message at once, one does; the others are told that it is done.
+#[test]
+fn one_answer_is_given() {
+    let world = fixture();
+    let alice = agent("alice", world.path("home/repo"));
+    let id = attempt(&world, &alice, &world.path(PLACE).join("a.txt"), "x\n").1[0].outcome.as_ref().unwrap().id.clone();
+    let mut running: Vec<_> = (0..6)
+        .map(|n| {
+            let mut command = world.command(PLACE);
+            command.args(["inbox", "done", &id, "--reply", &format!("answer {n}")]);
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    let mut codes: Vec<_> = running.iter_mut().map(|child| child.wait().unwrap().code().unwrap()).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 1, 1, 1, 1, 1]);
+    assert_eq!(listed(&world, "home/repo").0.len(), 1);
 }

@@ -347,7 +347,7 @@ fn requests_at_once_keep_the_bound() {
         let standing = &contents.messages[0].standing;
         (standing.held.len(), usize::try_from(standing.unkept).unwrap(), mailbox.held().unwrap().len())
     };
-    // Where the machine is so slow that one waited for too long, its request is counted as well: none is lost.
+    // Those who meet at the bound may all give way, so that there is room again; none is lost without a word.
     let (held, unkept, files) = counted();
     assert!(held <= 100 && held == files && held + unkept == SENDERS, "{held} {unkept} {files}");
     // One after the other they fill it up, and no further.

@@ -383,7 +383,7 @@ fn what_was_meant() {
 fn an_empty_list_answers_no() {
     let world = fixture();
     world.file("home/repo/a/.loci/agent.md", "---\nid: eve\n---\n");
-    for args in [&["inbox"][..], &["requests"], &["grants"], &["sets"], &["loadout", "list"], &["trail"], &["jobs"]] {
+    for args in [&["inbox"][..], &["requests"], &["grants"], &["sets"], &["loadout", "list"], &["trail"]] {
         let run = world.loci("home/repo/a", args);
         assert_eq!(run.code, Some(1), "{args:?}: {run:?}");
         let said = Run::of(world.command("home/repo/a").args(args).arg("--json"), None);

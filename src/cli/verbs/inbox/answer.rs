@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Mail, author, one, prune};
+use super::{Mail, author, held, one, prune};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome};
@@ -12,8 +12,9 @@ use crate::custody::letter;
 use crate::sys::time;
 
 pub(super) fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
-    let (mailbox, message) = one(context, mail, id)?;
+    let (mailbox, mut message) = one(context, mail, id)?;
     let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
+    let _lock = held(&mailbox, &mut message, dry_run)?;
     if message.standing.state.is_closed() {
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
@@ -29,8 +30,9 @@ pub(super) fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> O
 }
 
 pub(super) fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: Option<&str>, dry_run: bool) -> Outcome {
-    let (mailbox, message) = one(context, mail, id)?;
+    let (mailbox, mut message) = one(context, mail, id)?;
     let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
+    let _lock = held(&mailbox, &mut message, dry_run)?;
     if text.is_none() && !message.is_answer() {
         return Err(Failure::new("usage", format!("failed to answer {}: its sender waits for what you changed", message.id))
             .hint(format!("loci inbox done {} --reply 'what changed, where, and how it was checked'", message.id)));
