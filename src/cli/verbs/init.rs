@@ -70,23 +70,16 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 /// Sets the home up. Of two at once, the one that comes second finds it done.
 fn set_up(context: &Context, first: Setup, program: &Path) -> Result<Setup, Failure> {
-    if first.plan.is_empty() {
-        return Ok(first);
-    }
-    // The lock stands in the state folder, which it makes where it is missing; what is left to do is looked for
-    // once it is ours.
-    let _lock = near::hold(context, "init", &context.home.join(".loci"))?;
-    let mut setup = home::setup(&context.home, &context.state, program)?;
+    // Where there is no state folder yet there is no place for a lock, and nothing that could be half changed.
+    let _lock = if !first.plan.is_empty() && disk::is_dir(&context.state) {
+        Some(near::hold(context, "init", &context.home.join(".loci"))?)
+    } else {
+        None
+    };
+    let mut setup = first;
     for _ in 1..TRIES {
         match setup.plan.apply() {
-            Ok(()) => {
-                // The folder of the lock was made for this.
-                let made = |step: &Step| matches!(step, Step::MakeDir { path } if context.state.starts_with(path));
-                let folders: Vec<Step> =
-                    first.plan.steps.iter().filter(|step| made(step) && !setup.plan.steps.contains(step)).cloned().collect();
-                setup.plan.steps.splice(0..0, folders);
-                return Ok(setup);
-            }
+            Ok(()) => return Ok(setup),
             // Somebody was quicker, and may use by now what we made, or has taken back what we counted on: what is
             // missing is looked for anew.
             Err(PlanError::Disk(error) | PlanError::Torn { failed: error, .. })
