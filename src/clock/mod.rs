@@ -12,3 +12,4 @@ pub mod runs;
 pub mod schedule;
 pub mod store;
 pub mod trust;
+pub mod wake;

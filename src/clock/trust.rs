@@ -26,6 +26,7 @@ pub struct Trust {
     pub live: bool,
     accepted: BTreeMap<String, BTreeSet<String>>,
     armed: BTreeMap<String, BTreeMap<String, String>>,
+    wakes: BTreeMap<String, PathBuf>,
     stamp: Option<(u64, i128)>,
 }
 
@@ -69,6 +70,9 @@ impl Trust {
                 }
                 ("accept", Some(job), Some(hash)) => _ = trust.accepted.entry(job.to_owned()).or_default().insert(hash.to_owned()),
                 ("arm", Some(job), Some(hash)) => {
+                    if let Some(body) = text("body") {
+                        trust.wakes.insert(job.to_owned(), PathBuf::from(body));
+                    }
                     trust.armed.entry(job.to_owned()).or_default().insert(hash.to_owned(), grant.id.clone());
                 }
                 _ => {}
@@ -80,13 +84,22 @@ impl Trust {
     /// Whether a job as it is was accepted.
     #[must_use]
     pub fn is_accepted(&self, job: &Job, dir: &Path) -> bool {
-        self.live || self.accepted.get(&*job.name).is_some_and(|hashes| hashes.contains(&accept_hash(job, dir)))
+        // What no file says is accepted by arming it.
+        matches!(job.action, Action::Wake { .. })
+            || self.live
+            || self.accepted.get(&*job.name).is_some_and(|hashes| hashes.contains(&accept_hash(job, dir)))
     }
 
     /// Whether what a job does was armed.
     #[must_use]
     pub fn is_armed(&self, job: &Job, dir: &Path) -> bool {
         self.armed.get(&*job.name).is_some_and(|hashes| hashes.contains_key(&arm_hash(job, dir)))
+    }
+
+    /// The bodies that somebody armed to be woken, relative to the root, by the name of the job.
+    #[must_use]
+    pub fn wakes(&self) -> &BTreeMap<String, PathBuf> {
+        &self.wakes
     }
 
     /// The grants that arm a job, whatever it does now.
@@ -111,6 +124,12 @@ pub fn arm_hash(job: &Job, dir: &Path) -> String {
 fn over(own: &[u8; 32], job: &Job, dir: &Path) -> String {
     let scripts = scripts(job, dir);
     let mut parts: Vec<&[u8]> = vec![own];
+    // A body is what its identity file says: another text or another program in it does something else.
+    let identity = match &job.action {
+        Action::Agent { body, .. } | Action::Wake { body, .. } => Some(super::wake::identity_digest(&dir.join(body))),
+        Action::Run(_) => None,
+    };
+    parts.extend(identity.iter().map(|digest| digest.as_slice()));
     for (word, text) in &scripts {
         parts.push(word.as_bytes());
         parts.push(text);

@@ -19,6 +19,7 @@ use crate::clock::record::Record;
 use crate::clock::schedule::{When, duration};
 use crate::clock::store::Store;
 use crate::clock::trust::{self, Trust};
+use crate::clock::wake;
 use crate::custody::grants;
 use crate::sys::{disk, random, shown, time};
 use crate::text::near;
@@ -70,8 +71,10 @@ enum What {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Let a job call a model as it is now
-    #[command(after_help = "Bound to what the job does; an edit of that makes it dormant again.\n\nExample:\n  loci jobs arm triage")]
+    /// Let a job call a model as it is now, or mail wake a body
+    #[command(
+        after_help = "Bound to what the job does; an edit of that makes it dormant again. A body with `wake: [delegation]` in its agent.md is the job\nwake:ID: armed, each new delegation in its inbox is one run of it.\n\nExamples:\n  loci jobs arm triage\n  loci jobs arm wake:billing"
+    )]
     Arm {
         /// Their names
         #[arg(required = true)]
@@ -168,7 +171,10 @@ struct World {
 
 fn world(context: &Context) -> Result<World, Failure> {
     let root = clock::root(context, None)?;
-    let found = read_all(&root)?;
+    let mut found = read_all(&root)?;
+    let (wakes, wrong) = wake::all(&root.dir);
+    found.jobs.extend(wakes.into_iter().map(Arc::new));
+    found.errors.extend(wrong.into_iter().map(|(path, line, why)| LoadError { path, line, field: None, why }));
     let trust = Trust::read(&root.state, &root.dir)?;
     let records = Store::read(&Store::folder(&root.state, &root.dir))?.0.records;
     Ok(World { root, found, trust, records })
@@ -211,6 +217,14 @@ impl World {
         }
     }
 
+    fn next_word(&self, job: &Job) -> String {
+        match self.next(job) {
+            Some(next) => time::to_second(next),
+            None if job.when == When::Mail => "with mail".to_owned(),
+            None => "never".to_owned(),
+        }
+    }
+
     fn object(&self, job: &Job) -> Value {
         let record = self.records.get(&*job.name);
         json!({
@@ -231,7 +245,7 @@ fn list(context: &Context) -> Outcome {
             let row = |job: &Arc<Job>| {
                 let record = world.records.get(&*job.name);
                 let last = record.and_then(|record| record.outcome).map_or("-", |outcome| outcome.word());
-                let next = world.next(job).map_or_else(|| "never".to_owned(), time::to_second);
+                let next = world.next_word(job);
                 vec![job.name.to_string(), next, last.to_owned(), world.state(job).word().to_owned()]
             };
             let mut rows: Vec<Vec<String>> = world.found.jobs.iter().map(row).collect();
@@ -260,6 +274,7 @@ fn show(context: &Context, name: &str) -> Outcome {
     let what = match &job.action {
         Action::Run(line) => format!("run {}", shown::text(line)),
         Action::Agent { body, .. } => format!("agent {}", shown::path(body)),
+        Action::Wake { body, agent } => format!("wakes {agent} in {} when a delegation comes", shown::path(body)),
     };
     context.print(
         || {
@@ -267,7 +282,7 @@ fn show(context: &Context, name: &str) -> Outcome {
                 vec!["job".to_owned(), job.name.to_string()],
                 vec!["does".to_owned(), what.clone()],
                 vec!["state".to_owned(), world.state(job).word().to_owned()],
-                vec!["next".to_owned(), world.next(job).map_or_else(|| "never".to_owned(), time::to_second)],
+                vec!["next".to_owned(), world.next_word(job)],
                 vec!["timeout".to_owned(), duration::show(job.timeout)],
             ];
             for one in &job.deliverables {
@@ -340,14 +355,18 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
     let mut lines = Vec::new();
     for name in names {
         let job = world.job(name)?;
-        if kind == "arm" && !job.calls_model {
-            return Err(
-                Failure::new("job", format!("{} calls no model: it needs no arming", job.name)).hint(format!("loci jobs accept {name}"))
-            );
-        }
+        let body = match &job.action {
+            Action::Wake { body, .. } if kind == "arm" => body.to_str().map(Value::from),
+            Action::Wake { .. } => {
+                let what = format!("{} stands in no file that could be accepted: a person arms it", job.name);
+                return Err(Failure::new("job", what).hint(format!("loci jobs arm {name}")));
+            }
+            Action::Run(_) | Action::Agent { .. } => None,
+        };
         let hash = if kind == "arm" { trust::arm_hash(job, &world.root.dir) } else { trust::accept_hash(job, &world.root.dir) };
         let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
-        let more = [("job", Value::from(name.as_str())), ("hash", hash.into())];
+        let mut more = vec![("job", Value::from(name.as_str())), ("hash", hash.into())];
+        more.extend(body.map(|body| ("body", body)));
         lines.push(trust::line(kind, &world.root.dir, &more, time::now(), &salt).1);
     }
     if !dry_run {

@@ -8,6 +8,7 @@ use super::{Clock, SWEEP, Slot};
 use crate::clock::decide;
 use crate::clock::job::{self, HEARTBEAT, Loaded, Need};
 use crate::clock::runs::Processes;
+use crate::clock::wake;
 use crate::sys::disk::{self, Kind};
 use crate::sys::time::Moment;
 
@@ -88,7 +89,8 @@ impl<P: Processes> Clock<P> {
         self.swept = Some(now.boot);
         let from = self.sweeps.cursor.take().map_or(Bound::Unbounded, Bound::Excluded);
         let range = self.slots.range::<Box<str>, _>((from, Bound::Unbounded));
-        let mut names: Vec<Box<str>> = range.take(SLICE).map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<Box<str>> =
+            range.filter(|(name, _)| !name.starts_with(wake::PREFIX)).take(SLICE).map(|(name, _)| name.clone()).collect();
         if names.len() == SLICE {
             self.sweeps.cursor = names.last().cloned();
         }
@@ -131,7 +133,9 @@ impl<P: Processes> Clock<P> {
             }
         }
         let mut changed = first;
-        let known: Vec<Box<str>> = self.slots.iter().filter(|(_, slot)| slot.record.gone.is_none()).map(|(name, _)| name.clone()).collect();
+        let is_file = |name: &str| !name.starts_with(wake::PREFIX);
+        let known: Vec<Box<str>> =
+            self.slots.iter().filter(|(name, slot)| slot.record.gone.is_none() && is_file(name)).map(|(name, _)| name.clone()).collect();
         for name in known.iter().filter(|name| !present.contains(&***name)) {
             changed |= self.look_at(name, now);
         }
@@ -230,7 +234,7 @@ impl<P: Processes> Clock<P> {
     }
 
     /// Its file is gone.
-    fn remove(&mut self, name: &str, now: Moment) -> bool {
+    pub(super) fn remove(&mut self, name: &str, now: Moment) -> bool {
         let Some(slot) = self.slots.get_mut(name).filter(|slot| slot.record.gone.is_none()) else { return false };
         (slot.job, slot.error, slot.refused, slot.stamp, slot.next) = (None, None, None, None, None);
         slot.record.gone = Some(now.wall);

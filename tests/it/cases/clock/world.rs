@@ -223,7 +223,7 @@ impl Processes for Actors {
                 let number: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
                 world.specs[number].clone()
             }
-            Action::Agent { .. } => world.beat.clone(),
+            Action::Agent { .. } | Action::Wake { .. } => world.beat.clone(),
         };
         fs::write(loci::clock::runs::begun(order.folder), "").unwrap();
         let mut parts = order.run.rsplit('-');
