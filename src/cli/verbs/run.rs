@@ -21,7 +21,7 @@ use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{Ground, Reach};
 use crate::hooks::harness;
 use crate::sys::foreground::{self, Deaf};
-use crate::sys::hosted::{Hosted, Over};
+use crate::sys::hosted::Hosted;
 use crate::sys::process::Identity;
 use crate::sys::{disk, env, process, random, shown, term, time};
 use crate::tree::card::{self, AgentFile};

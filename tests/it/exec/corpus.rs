@@ -140,55 +140,6 @@ fn nothing_that_is_refused_can_happen() {
     assert!(wrong.is_empty(), "{} changed owned/: {wrong:#?}", wrong.len());
 }
 
-/// Cases that come out otherwise in a jail, with the reason. None of them may come out the same unnoticed.
-const OTHERWISE: &[(&str, &str)] = &[];
-
-/// Cases that come out otherwise from one time to the next without a jail as well, with the reason: they are
-/// not compared.
-const MOODY: &[(&str, &str)] = &[];
-
-/// What is allowed comes out as it does without a jail: output, exit code, files.
-#[test]
-fn what_is_allowed_comes_out_the_same() {
-    if !missing().is_empty() {
-        return skipped("the tree of the cases can't be made");
-    }
-    let listed = |list: &[(&str, &str)], id: &str| list.iter().any(|(name, _)| *name == id);
-    let cases: Vec<Value> = cases(&["allow"]).into_iter().filter(|case| !listed(MOODY, case["id"].as_str().unwrap())).collect();
-    assert!(cases.len() > 200);
-    let wrong = over(&cases, |tree, case| {
-        let free = tree.run(case, false);
-        let held = tree.run(case, true);
-        let same = (&free.0, free.1, &free.2, &free.3) == (&held.0, held.1, &held.2, &held.3);
-        if same != listed(OTHERWISE, case["id"].as_str().unwrap()) {
-            return None;
-        }
-        let files = |shot: &Shot, other: &Shot| {
-            shot.iter()
-                .filter(|(path, what)| other.get(*path) != Some(what))
-                .map(|(path, what)| format!("{path:?} {what:?}"))
-                .collect::<Vec<_>>()
-        };
-        Some(format!(
-            "{}\nfree: {:?} {:?}\nheld: {:?} {:?}\nonly free: {:?}\nonly held: {:?}\n{}",
-            case["command"],
-            free.1,
-            free.0,
-            held.1,
-            held.0,
-            [files(&free.2, &held.2), files(&free.3, &held.3)],
-            [files(&held.2, &free.2), files(&held.3, &free.3)],
-            held.4
-        ))
-    });
-    assert!(
-        wrong.is_empty(),
-        "{} come out otherwise: {}",
-        wrong.len(),
-        wrong.iter().map(|(id, why)| format!("\n== {id}: {why}")).collect::<String>()
-    );
-}
-
 /// Whether the test can see: without a jail the refused ones do change it.
 #[test]
 fn without_a_jail_they_do() {
