@@ -138,6 +138,14 @@ pub fn look_through(path: &Path) -> Outcome<Option<Meta>> {
     tell("look at", path, present(fs::metadata(path)).map(|meta| meta.map(Meta::from)))
 }
 
+/// When anything about what stands at `path` has last changed (content, mode, names), by the disk's own clock,
+/// in nanoseconds since 1970; links not followed. No program can set it. `None` where it can't be told.
+#[must_use]
+pub fn changed_ns(path: &Path) -> Option<i128> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    Some(i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()))
+}
+
 /// How many names a regular file has; 1 where that can't be told.
 #[must_use]
 pub fn names_of(path: &Path) -> u64 {

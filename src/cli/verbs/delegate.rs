@@ -208,19 +208,22 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 /// # Errors
 /// Where the settings can't be used.
 pub(super) fn drain(context: &Context, asker: &Asker) -> Result<(), Failure> {
-    for drained in outbox::drain(asker, &grant::surroundings(context)?) {
-        match drained {
-            Drained::Delivered(delivery) => {
-                if let Ok(filed) = delivery.outcome {
-                    context.say(&format!("loci: delivered to {} from the outbox: {}", delivery.owner.who.name(), filed.id));
-                }
-            }
-            Drained::Dropped(why) => context.say(&format!("loci: a message in the outbox was dropped: {why}")),
-            // In a jail it can't be delivered either.
-            Drained::Waits(_) => {}
-        }
-    }
+    let drained = outbox::drain(asker, &grant::surroundings(context)?);
+    drained.iter().filter_map(words).for_each(|line| context.say(&line));
     Ok(())
+}
+
+/// What became of a message of the outbox, in a line; `None` where it waits on.
+pub(super) fn words(drained: &Drained) -> Option<String> {
+    match drained {
+        Drained::Delivered(delivery) => {
+            let filed = delivery.outcome.as_ref().ok()?;
+            Some(format!("loci: delivered to {} from the outbox: {}", delivery.owner.who.name(), filed.id))
+        }
+        Drained::Dropped(why) => Some(format!("loci: a message in the outbox was dropped: {why}")),
+        // In a jail it can't be delivered either.
+        Drained::Waits(_) => None,
+    }
 }
 
 /// `PATH` or `PATH:FIRST-LAST`. A file whose name looks like a range is taken for the file.
