@@ -123,7 +123,13 @@ fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, Stri
     }
     // A prompt that a run of ours submits is no person's.
     if seam == Seam::BeforeIteration && env.get(env::LOCI_RUN).is_none() && switches.are_on("loci:human-lock", true) {
-        touch_human_lock(&turn, &mut answer);
+        let work = AssertUnwindSafe(|| {
+            fault::point("human-lock");
+            touch_human_lock(&turn, &mut answer);
+        });
+        if catch_unwind(work).is_err() {
+            answer.notes.push("loci: the clock does not know that you are here: loci itself failed; please report it".to_owned());
+        }
     }
     let mut pieces = Vec::new();
     // A sub-agent has a context of its own: what it enters, its parent has not entered.
@@ -183,11 +189,13 @@ fn tell(
         };
         let (mut told, mut notes) = (Vec::new(), Vec::new());
         if who {
+            fault::point("persona");
             let (frame, said) = persona::tell(&ground, memory);
             told.extend(frame);
             notes.extend(said);
         }
         if rules {
+            fault::point("place");
             let absolute = |persona: &Persona| persona.absolute && persona.path.is_some();
             let absolute = who && memory.persona.as_ref().is_some_and(absolute);
             told.extend(place::tell(&ground, memory, absolute));

@@ -210,6 +210,29 @@ fn what_a_hook_makes_of_a_call_is_judged_like_the_call() {
     sandbox.exec("repo/.loci/hooks/sly.sh", format!("#!/bin/sh\n# hook-events: before-tool\ncat >/dev/null\necho '{answer}'\n"));
     let run = tool(&sandbox, "Write", json!({ "file_path": "mine.txt", "content": "x" })).exits(2);
     assert!(run.stderr.contains("bob"), "{run:?}");
+    // Some put it over the input that was given: both are judged.
+    let gate = |harness: &str, native: &str, input: Value| {
+        let payload = event(&sandbox, native, json!({ "tool_name": "bash", "tool_input": input, "tool_use_id": "t" }));
+        let payload = if harness == "gemini" { json!(payload.to_string().replace("\"bash\"", "\"run_shell_command\"")) } else { payload };
+        let mut command = sandbox.command("repo");
+        command.args(["gate", "--for", harness]);
+        Run::of(&mut command, Some(payload.as_str().map_or_else(|| payload.to_string(), str::to_owned).as_bytes()))
+    };
+    let rewrites = |input: Value| {
+        let answer = json!({ "updatedInput": input });
+        sandbox.exec("repo/.loci/hooks/sly.sh", format!("#!/bin/sh\n# hook-events: before-tool\ncat >/dev/null\necho '{answer}'\n"));
+    };
+    let owned = sandbox.path("repo/owned");
+    rewrites(json!({ "workdir": &owned }));
+    for (harness, native) in [("opencode", "tool.execute.before"), ("pi", "tool_call")] {
+        assert!(gate(harness, native, json!({ "command": "echo x > f.txt" })).exits(2).stderr.contains("bob"), "{harness}");
+    }
+    rewrites(json!({ "command": "echo x > f.txt" }));
+    let given = json!({ "command": "ls", "dir_path": &owned, "workdir": &owned });
+    for (harness, native) in [("opencode", "tool.execute.before"), ("gemini", "BeforeTool")] {
+        assert!(gate(harness, native, given.clone()).exits(2).stderr.contains("bob"), "{harness}");
+    }
+    gate("opencode", "tool.execute.before", json!({ "command": "ls" })).exits(0);
     // And custody comes first: a hook is not even asked about what was refused.
     sandbox.exec("repo/.loci/hooks/sly.sh", "#!/bin/sh\n# hook-events: before-tool\ntouch asked\n");
     tool(&sandbox, "Write", json!({ "file_path": "owned/y", "content": "x" })).exits(2);
@@ -321,6 +344,18 @@ fn what_a_stranger_brought_runs_when_a_person_has_seen_it_as_it_is() {
     assert_eq!(said(), "");
     fs::remove_file(sandbox.path("repo/.loci/hooks/b.sh")).unwrap();
     assert_eq!(said(), "second");
+    // What has no content can't be as it was.
+    nix::unistd::mkfifo(&sandbox.path("repo/.loci/hooks/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    assert_eq!((said().as_str(), standing().as_str()), ("", "changed-since"));
+    assert!(sandbox.loci("", ["trust", "repo", "--yes"]).exits(2).stderr.contains("neither a file nor a directory"));
+    fs::remove_file(sandbox.path("repo/.loci/hooks/pipe")).unwrap();
+    let deep = format!("repo/.loci/hooks/{}", "d/".repeat(12));
+    sandbox.file(format!("{deep}x"), "");
+    assert_eq!(said(), "");
+    fs::remove_dir_all(sandbox.path("repo/.loci/hooks/d")).unwrap();
+    sandbox.link("repo/.loci/hooks/circle", ".");
+    assert_eq!(said(), "second");
+    fs::remove_file(sandbox.path("repo/.loci/hooks/circle")).unwrap();
     // A list that somebody has changed is not the one that was granted.
     let list = fs::read_dir(sandbox.path("state/loci/trust")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(&list).unwrap();
@@ -330,6 +365,27 @@ fn what_a_stranger_brought_runs_when_a_person_has_seen_it_as_it_is() {
     sandbox.loci("", ["trust", "repo", "--revoke"]).exits(0);
     assert_eq!((said().as_str(), standing().as_str()), ("", "untrusted"));
     sandbox.loci("", ["trust", "repo", "--revoke"]).exits(1);
+}
+
+#[test]
+fn what_a_stranger_brought_is_no_body_of_this_machine_by_becoming_one() {
+    let hook = "#!/bin/sh\n# hook-events: before-tool\necho '{\"additionalContext\":\"strange\"}'\n";
+    let sandbox = Sandbox::new();
+    sandbox.dir("home/.loci").exec("repo/.loci/hooks/a.sh", hook);
+    let said = || context(&tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(0));
+    let made = sandbox.loci("", ["new", "repo", "--into", "--id", "alice"]).exits(0);
+    assert!(made.stderr.contains("loci trust"), "{made:?}");
+    assert_eq!(said(), "");
+    sandbox.loci("", ["trust", "repo", "--yes"]).exits(0);
+    assert_eq!(said(), "strange");
+    // A body that was made here is one with what it gets later; another directory of its name is not.
+    let sandbox = world(&[]);
+    let said = || context(&tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(0));
+    sandbox.exec("repo/.loci/hooks/a.sh", hook);
+    assert_eq!(said(), "strange");
+    fs::rename(sandbox.path("repo"), sandbox.path("mine")).unwrap();
+    sandbox.file("repo/.loci/agent.md", "---\nid: other\n---\n").exec("repo/.loci/hooks/a.sh", hook);
+    assert_eq!(said(), "");
 }
 
 #[test]
@@ -387,6 +443,32 @@ fn a_persona_sticks_and_the_first_one_holds() {
     let again = ask(&sandbox, &["hook", "before-run", "--for", "claude"], &event(&sandbox, "SessionStart", json!({ "source": "compact" })))
         .exits(0);
     assert_eq!(context(&again).matches("You are a clerk.").count(), 1);
+}
+
+#[test]
+fn a_panic_in_what_is_built_in_holds_nobody_up_and_is_said() {
+    for (point, native, seam, said) in [
+        ("place", "SessionStart", "before-run", "the rules of this place were not told"),
+        ("persona", "SessionStart", "before-run", "the rules of this place were not told"),
+        ("human-lock", "UserPromptSubmit", "before-iteration", "the clock does not know that you are here"),
+        ("trail", "PostToolUse", "after-tool", "not in the trail"),
+    ] {
+        let sandbox = world(&[]);
+        sandbox.file("repo/.loci/rules/r.md", "Be kind.\n");
+        let hook = "#!/bin/sh\n# hook-events: before-run, before-iteration, after-tool\necho '{\"additionalContext\":\"still asked\"}'\n";
+        sandbox.exec("repo/.loci/hooks/a.sh", hook);
+        let call = json!({ "tool_name": "Read", "tool_input": { "file_path": "AGENTS.md" }, "tool_response": {}, "tool_use_id": "t", "prompt": "p" });
+        let payload = event(&sandbox, native, call).to_string();
+        let asked = |fault: Option<&str>| {
+            let mut command = sandbox.command("repo");
+            command.args(["hook", seam, "--for", "claude"]).envs(fault.map(|fault| ("LOCI_FAULT", fault)));
+            Run::of(&mut command, Some(payload.as_bytes())).exits(0)
+        };
+        let run = asked(Some(&format!("panic:{point}")));
+        assert!(run.stderr.contains(said) && run.stderr.contains("failed"), "{point}: {run:?}");
+        assert!(context(&run).contains("still asked"), "{point}: {run:?}");
+        assert!(!asked(None).stderr.contains("failed"), "{point}");
+    }
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Call<'_> {
         let says = |word: &str| parts.iter().any(|part| part == word);
         let has = |keys: &[&str]| keys.iter().any(|key| self.input.get(*key).is_some_and(|value| !value.is_null()));
         // What a tool server calls a shell, and what it starts by a command.
-        if RUN_WORDS.iter().any(|word| says(word)) && has(&["command", "cmd", "commands"]) {
+        if RUN_WORDS.iter().any(|word| says(word)) && has(&["command", "cmd", "commands", "script"]) {
             return self.shell(name, false);
         }
         if says("apply") && text_of(self.input, &["patch", "diff"]).is_some() {

@@ -149,6 +149,10 @@ impl Taker {
             return;
         }
         self.commands.push(Command::Text(text.to_owned()));
+        // What is typed into a shell that runs has a name for the key.
+        if text.contains("{enter}") {
+            self.commands.push(Command::Text(text.replace("{enter}", "\n")));
+        }
         // Some take a list that is written as text, and others run that very text.
         if list
             && text.trim_start().starts_with('[')
@@ -161,7 +165,16 @@ impl Taker {
     fn list(&mut self, items: &[Value], list: bool, depth: usize) {
         let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
         if texts.is_empty() || texts.len() < items.len() || list {
-            items.iter().for_each(|item| self.take(item, list, depth + 1));
+            for item in items {
+                // A list in a list is one command, or several once more.
+                if let Value::Array(inner) = item
+                    && list
+                    && depth < MAX_DEPTH
+                {
+                    self.list(inner, false, depth + 1);
+                }
+                self.take(item, list, depth + 1);
+            }
             // Lines of a document that begins in one of them belong to it.
             if texts.len() > 1 && texts.iter().any(|text| text.contains("<<")) {
                 self.commands.push(Command::Text(texts.join("\n")));
