@@ -317,7 +317,8 @@ fn what_is_kept_is_readable_for_nobody_else() {
     sandbox.file(CLAUDE, "{\"env\":{\"KEY\":\"secret\"}}");
     run(&sandbox, "connect claude").exits(0);
     let kept: Vec<_> = fs::read_dir(sandbox.path("state/loci/connect")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(kept.len(), 2);
+    // The receipt, what stood there, and that the link was made along.
+    assert_eq!(kept.len(), 3);
     for path in &kept {
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{path:?}");
     }
