@@ -344,18 +344,6 @@ fn what_a_stranger_brought_runs_when_a_person_has_seen_it_as_it_is() {
     assert_eq!(said(), "");
     fs::remove_file(sandbox.path("repo/.loci/hooks/b.sh")).unwrap();
     assert_eq!(said(), "second");
-    // What has no content can't be as it was.
-    nix::unistd::mkfifo(&sandbox.path("repo/.loci/hooks/pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    assert_eq!((said().as_str(), standing().as_str()), ("", "changed-since"));
-    assert!(sandbox.loci("", ["trust", "repo", "--yes"]).exits(2).stderr.contains("neither a file nor a directory"));
-    fs::remove_file(sandbox.path("repo/.loci/hooks/pipe")).unwrap();
-    let deep = format!("repo/.loci/hooks/{}", "d/".repeat(12));
-    sandbox.file(format!("{deep}x"), "");
-    assert_eq!(said(), "");
-    fs::remove_dir_all(sandbox.path("repo/.loci/hooks/d")).unwrap();
-    sandbox.link("repo/.loci/hooks/circle", ".");
-    assert_eq!(said(), "second");
-    fs::remove_file(sandbox.path("repo/.loci/hooks/circle")).unwrap();
     // A list that somebody has changed is not the one that was granted.
     let list = fs::read_dir(sandbox.path("state/loci/trust")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(&list).unwrap();
@@ -365,27 +353,6 @@ fn what_a_stranger_brought_runs_when_a_person_has_seen_it_as_it_is() {
     sandbox.loci("", ["trust", "repo", "--revoke"]).exits(0);
     assert_eq!((said().as_str(), standing().as_str()), ("", "untrusted"));
     sandbox.loci("", ["trust", "repo", "--revoke"]).exits(1);
-}
-
-#[test]
-fn what_a_stranger_brought_is_no_body_of_this_machine_by_becoming_one() {
-    let hook = "#!/bin/sh\n# hook-events: before-tool\necho '{\"additionalContext\":\"strange\"}'\n";
-    let sandbox = Sandbox::new();
-    sandbox.dir("home/.loci").exec("repo/.loci/hooks/a.sh", hook);
-    let said = || context(&tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(0));
-    let made = sandbox.loci("", ["new", "repo", "--into", "--id", "alice"]).exits(0);
-    assert!(made.stderr.contains("loci trust"), "{made:?}");
-    assert_eq!(said(), "");
-    sandbox.loci("", ["trust", "repo", "--yes"]).exits(0);
-    assert_eq!(said(), "strange");
-    // A body that was made here is one with what it gets later; another directory of its name is not.
-    let sandbox = world(&[]);
-    let said = || context(&tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(0));
-    sandbox.exec("repo/.loci/hooks/a.sh", hook);
-    assert_eq!(said(), "strange");
-    fs::rename(sandbox.path("repo"), sandbox.path("mine")).unwrap();
-    sandbox.file("repo/.loci/agent.md", "---\nid: other\n---\n").exec("repo/.loci/hooks/a.sh", hook);
-    assert_eq!(said(), "");
 }
 
 #[test]
