@@ -119,6 +119,8 @@ pub struct Order<'a> {
     pub dir: &'a Path,
     /// The folder of the run, for its output.
     pub folder: &'a Path,
+    /// Of a turn of a loop: what tells its session.
+    pub ticket: Option<&'a str>,
 }
 
 /// Whether a process is there.
@@ -159,6 +161,13 @@ pub trait Processes {
     /// The process of a number that a run handed back.
     fn identify(&mut self, pid: i32) -> Option<Identity>;
 
+    /// Types a prompt into a terminal that is attached by a name, and submits it; `false` where `may`, which is
+    /// asked last, said no.
+    ///
+    /// # Errors
+    /// Why it can't be typed.
+    fn type_in(&mut self, state: &Path, terminal: &str, text: &str, may: &dyn Fn() -> bool) -> Result<bool, String>;
+
     /// A named point of a tick, at which a test can make it panic.
     fn point(&mut self, tick: &str) {
         fault::point(tick);
@@ -195,6 +204,9 @@ impl Processes for Machine {
         };
         let mut env = self.env.clone();
         env.insert(env::LOCI_RUN.into(), order.run.into());
+        if let Some(ticket) = order.ticket {
+            env.insert(env::LOCI_LOOP.into(), ticket.into());
+        }
         let (out, err, begun) = (order.folder.join("out"), order.folder.join("err"), begun(order.folder));
         let gated = Start { argv, cwd: order.dir, env, begun: &begun, out: &out, err: &err }.start()?;
         let identity = gated.identity().clone();
@@ -239,6 +251,10 @@ impl Processes for Machine {
 
     fn identify(&mut self, pid: i32) -> Option<Identity> {
         Identity::of(pid)
+    }
+
+    fn type_in(&mut self, state: &Path, terminal: &str, text: &str, may: &dyn Fn() -> bool) -> Result<bool, String> {
+        super::mirror::prompt(state, &self.env, terminal, text, may).map_err(|error| error.to_string())
     }
 }
 

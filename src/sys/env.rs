@@ -14,6 +14,8 @@ pub const LOCI_AGENT: &str = "LOCI_AGENT";
 pub const LOCI_BODY: &str = "LOCI_BODY";
 /// Unique id of one embodiment.
 pub const LOCI_RUN: &str = "LOCI_RUN";
+/// Set by the clock for a turn of a loop: by it the session is known as the loop's.
+pub const LOCI_LOOP: &str = "LOCI_LOOP";
 /// Set by the clock for a job that nobody has armed, to the job's name: below it no model is called.
 pub const LOCI_UNARMED: &str = "LOCI_UNARMED";
 /// Debug builds only: fault injection (see [`super::fault`]).
@@ -77,7 +79,7 @@ impl Env {
     /// directory is left out; the gate has no business with its own.
     #[must_use]
     pub fn of_gate() -> Self {
-        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, LOCI_RUN, HOME, XDG_STATE_HOME];
+        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_LOOP, HOME, XDG_STATE_HOME];
         let vars = names.into_iter().chain(HARNESS_FOLDERS).filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
         Self { vars, cwd: None }
     }

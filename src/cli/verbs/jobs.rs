@@ -14,7 +14,8 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::clock::decide;
 use crate::clock::engine::{Root, Why};
-use crate::clock::job::{self, Action, Job, LoadError, Need};
+use crate::clock::job::{self, Action, Job, LoadError, Loop, Need};
+use crate::clock::loops;
 use crate::clock::record::Record;
 use crate::clock::schedule::{When, duration};
 use crate::clock::store::Store;
@@ -61,7 +62,9 @@ enum What {
         count: u16,
     },
     /// Let a job run as it is now
-    #[command(after_help = "Bound to the file and to the scripts in the tree that it names.\n\nExample:\n  loci jobs accept report")]
+    #[command(
+        after_help = "Bound to the file and to the scripts in the tree that it names. A loop is named `loop:NAME`.\n\nExample:\n  loci jobs accept report"
+    )]
     Accept {
         /// Their names
         #[arg(required = true)]
@@ -71,7 +74,9 @@ enum What {
         dry_run: bool,
     },
     /// Let a job call a model as it is now
-    #[command(after_help = "Bound to what the job does; an edit of that makes it dormant again.\n\nExample:\n  loci jobs arm triage")]
+    #[command(
+        after_help = "Bound to what the job does; an edit of that makes it dormant again. A loop is named `loop:NAME`.\n\nExample:\n  loci jobs arm triage"
+    )]
     Arm {
         /// Their names
         #[arg(required = true)]
@@ -186,6 +191,23 @@ impl World {
         let near = near::nearest(name, self.found.jobs.iter().map(|job| &*job.name));
         let failure = Failure::new("job", format!("no job is called `{}`", shown::text(name)));
         Err(failure.hint(near.map_or_else(|| "loci jobs".to_owned(), |near| format!("loci jobs show {near}"))))
+    }
+
+    /// The loop that a name means: `loop:NAME`, or plain NAME where no job has it.
+    fn looped(&self, name: &str) -> Result<Option<Loop>, Failure> {
+        match name.strip_prefix(loops::PREFIX) {
+            Some(name) => super::loops::named(&self.root, name).map(Some),
+            None if self.found.jobs.iter().any(|job| &*job.name == name) => Ok(None),
+            None if super::loops::file(&self.root, name).is_some() => super::loops::named(&self.root, name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The line that grants something of a name.
+    fn line(&self, kind: &str, name: &str, hash: String) -> Result<Value, Failure> {
+        let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
+        let more = [("job", Value::from(name)), ("hash", hash.into())];
+        Ok(trust::line(kind, &self.root.dir, &more, time::now(), &salt).1)
     }
 
     fn state(&self, job: &Job) -> Why {
@@ -339,6 +361,11 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
     let world = world(context)?;
     let mut lines = Vec::new();
     for name in names {
+        if let Some(one) = world.looped(name)? {
+            let (accept, arm) = trust::loop_hashes(&one, &world.root.dir);
+            lines.push(world.line(kind, &one.job.name, if kind == "arm" { arm } else { accept })?);
+            continue;
+        }
         let job = world.job(name)?;
         if kind == "arm" && !job.calls_model {
             return Err(
@@ -346,9 +373,7 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
             );
         }
         let hash = if kind == "arm" { trust::arm_hash(job, &world.root.dir) } else { trust::accept_hash(job, &world.root.dir) };
-        let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
-        let more = [("job", Value::from(name.as_str())), ("hash", hash.into())];
-        lines.push(trust::line(kind, &world.root.dir, &more, time::now(), &salt).1);
+        lines.push(world.line(kind, name, hash)?);
     }
     if !dry_run {
         grants::append(&context.state, &lines)?;
@@ -374,7 +399,11 @@ fn disarm(context: &Context, names: &[String], dry_run: bool) -> Outcome {
         return Ok(answer);
     }
     let world = world(context)?;
-    let ids: Vec<String> = names.iter().flat_map(|name| world.trust.arms_of(name)).collect();
+    let mut ids = Vec::new();
+    for name in names {
+        let one = world.looped(name)?;
+        ids.extend(world.trust.arms_of(one.as_ref().map_or(name.as_str(), |one| &one.job.name)));
+    }
     if !dry_run {
         let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, time::now())).collect();
         if !lines.is_empty() {

@@ -95,8 +95,8 @@ impl<P: Processes> Clock<P> {
         names.push(HEARTBEAT.into());
         names.extend(std::mem::take(&mut self.knocked.jobs).into_iter().map(Box::from));
         let mut changed = false;
-        for name in names {
-            changed |= self.look_at(&name, now);
+        for name in names.iter().filter(|name| !super::loops::is_ours(name)) {
+            changed |= self.look_at(name, now);
         }
         if changed {
             self.check_needs(now);
@@ -131,7 +131,12 @@ impl<P: Processes> Clock<P> {
             }
         }
         let mut changed = first;
-        let known: Vec<Box<str>> = self.slots.iter().filter(|(_, slot)| slot.record.gone.is_none()).map(|(name, _)| name.clone()).collect();
+        let known: Vec<Box<str>> = self
+            .slots
+            .iter()
+            .filter(|(name, slot)| slot.record.gone.is_none() && !super::loops::is_ours(name))
+            .map(|(name, _)| name.clone())
+            .collect();
         for name in known.iter().filter(|name| !present.contains(&***name)) {
             changed |= self.look_at(name, now);
         }

@@ -7,6 +7,7 @@
 
 mod fire;
 mod load;
+mod loops;
 mod reap;
 mod start;
 mod view;
@@ -149,6 +150,9 @@ pub struct Clock<P> {
     future_lock: Option<(Duration, i128)>,
     perceived: Option<Duration>,
     polls: u64,
+    looked: loops::Looked,
+    /// What the turn of a loop that is being started has in its environment.
+    ticket: Option<String>,
     ticks: u64,
     /// How often a record changed.
     saves: u64,
@@ -180,6 +184,8 @@ impl<P: Processes> Clock<P> {
             future_lock: None,
             perceived: None,
             polls: 0,
+            looked: loops::Looked::default(),
+            ticket: None,
             ticks: 0,
             saves: 0,
             root,
@@ -216,6 +222,7 @@ impl<P: Processes> Clock<P> {
         self.guard("reap", now, Self::reap);
         self.guard("reload", now, Self::reload);
         self.guard("fire", now, Self::fire);
+        self.guard("loops", now, Self::loops);
         self.guard("perception", now, Self::perceive);
         self.guard("health check", now, Self::health);
     }
