@@ -24,6 +24,7 @@ use crate::tree::dotdirs::IDENTITY;
 pub fn surroundings(context: &Context) -> Result<Surroundings, Failure> {
     let user_home = context.env.user_home().unwrap_or_else(|| context.home.clone());
     find::surroundings(&context.home, &user_home, &context.state)
+        .map(|found| Surroundings { hops: context.env.hops(), ..found })
         .map_err(|error| Failure::new("settings", format!("failed to {error}")).at(&error.path, error.line))
 }
 

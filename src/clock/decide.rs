@@ -118,7 +118,7 @@ pub fn set_clock(when: &When, record: &mut Record, by: SignedDuration, now: Time
             record.seen = Timestamp::from_second(now.as_second()).ok();
             record.last = record.last.map(|last| last.min(now));
         }
-        When::Cron { .. } | When::At(_) => {}
+        When::Cron { .. } | When::At(_) | When::Mail => {}
     }
 }
 

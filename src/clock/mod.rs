@@ -14,3 +14,4 @@ pub mod runs;
 pub mod schedule;
 pub mod store;
 pub mod trust;
+pub mod wake;

@@ -176,6 +176,9 @@ pub struct Record {
     /// A try that is still to come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<Box<Retry>>,
+    /// Of a body that mail wakes: the messages that it was woken for and that lay there then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub woken: Vec<String>,
     /// The last runs, whose folders are kept; the newest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,

@@ -13,6 +13,7 @@ use super::deliverable::{Deliverable, Lack, Stamps};
 use super::instant;
 use super::job::{Action, Job};
 use super::record::Outcome;
+use super::wake::Awaited;
 use crate::sys::disk::{self, PathError};
 use crate::sys::env;
 use crate::sys::fault;
@@ -26,7 +27,7 @@ use crate::sys::process::{self, Identity};
 pub struct Run {
     /// Version of the format.
     pub schema: u32,
-    /// Its id; the value of `LOCI_RUN` in its environment.
+    /// Its id; the value of `LOCI_JOB` in the environment of all that it starts.
     pub id: String,
     /// The job.
     pub job: String,
@@ -50,6 +51,12 @@ pub struct Run {
     /// The directory it runs in; its deliverables are relative to it.
     #[serde(with = "crate::sys::wire::path")]
     pub dir: PathBuf,
+    /// Whether a person armed what it does.
+    #[serde(default)]
+    pub armed: bool,
+    /// The messages that it has to answer.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub answers: Vec<Awaited>,
     /// What it must leave behind.
     pub deliverables: Vec<Deliverable>,
     /// What was there before.
@@ -88,7 +95,7 @@ impl Run {
     /// All that descends from it.
     #[must_use]
     pub fn lineage(&self) -> Lineage {
-        Lineage { leader: self.process.clone(), mark: Some((env::LOCI_RUN.to_owned(), self.id.clone().into())), descent: false }
+        Lineage { leader: self.process.clone(), mark: Some((env::LOCI_JOB.to_owned(), self.id.clone().into())), descent: false }
     }
 
     /// Writes it into its folder, synced.
@@ -121,6 +128,12 @@ pub struct Order<'a> {
     pub folder: &'a Path,
     /// Of a turn of a loop: what tells its session.
     pub ticket: Option<&'a str>,
+    /// Of a body that mail wakes: what it is told.
+    pub message: Option<&'a str>,
+    /// How many delegations led to it.
+    pub hops: usize,
+    /// Whether a person armed what it does.
+    pub armed: bool,
 }
 
 /// Whether a process is there.
@@ -193,7 +206,12 @@ impl Processes for Machine {
     fn start(&mut self, order: &Order<'_>) -> io::Result<Identity> {
         let argv = match &order.job.action {
             Action::Run(line) => vec!["/bin/sh".into(), "-c".into(), OsString::from(&**line)],
-            Action::Agent { body, message } => {
+            Action::Agent { .. } | Action::Wake { .. } => {
+                let (body, message) = match &order.job.action {
+                    Action::Agent { body, message } => (body, &**message),
+                    Action::Wake { body, .. } => (body, order.message.unwrap_or_default()),
+                    Action::Run(_) => return Err(io::ErrorKind::InvalidInput.into()),
+                };
                 let mut argv: Vec<OsString> = vec![process::own_program()?.into(), "run".into()];
                 argv.push(order.dir.join(body).into());
                 // A word of its own, whatever it begins with.
@@ -203,9 +221,17 @@ impl Processes for Machine {
             }
         };
         let mut env = self.env.clone();
-        env.insert(env::LOCI_RUN.into(), order.run.into());
         if let Some(ticket) = order.ticket {
             env.insert(env::LOCI_LOOP.into(), ticket.into());
+        }
+        for name in [env::LOCI_RUN, env::LOCI_JOB] {
+            env.insert(name.into(), order.run.into());
+        }
+        if order.hops > 0 {
+            env.insert(env::LOCI_HOPS.into(), order.hops.to_string().into());
+        }
+        if !order.armed {
+            env.insert(env::LOCI_UNARMED.into(), (&*order.job.name).into());
         }
         let (out, err, begun) = (order.folder.join("out"), order.folder.join("err"), begun(order.folder));
         let gated = Start { argv, cwd: order.dir, env, begun: &begun, out: &out, err: &err }.start()?;
@@ -256,6 +282,16 @@ impl Processes for Machine {
     fn type_in(&mut self, state: &Path, terminal: &str, text: &str, may: &dyn Fn() -> bool) -> Result<bool, String> {
         super::mirror::prompt(state, &self.env, terminal, text, may).map_err(|error| error.to_string())
     }
+}
+
+/// The run of a clock of this machine that this very process belongs to, and that `id` names: it is on, and
+/// this process descends from it. What stands in an environment alone proves nothing.
+#[must_use]
+pub fn of_this_process(state: &Path, id: &str) -> Option<Run> {
+    let plain = !id.is_empty() && !id.starts_with('.') && !id.contains('/');
+    let roots = disk::list(&state.join("clock")).ok().filter(|_| plain)?;
+    let mut found = roots.iter().filter_map(|root| Run::read(&state.join("clock").join(&root.name).join("runs").join(id)));
+    found.find(|run| run.id == id && run.outcome.is_none() && process::is_below(&run.process))
 }
 
 /// The file that is there as soon as the gate of a run was opened.

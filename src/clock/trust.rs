@@ -27,6 +27,7 @@ pub struct Trust {
     pub live: bool,
     accepted: BTreeMap<String, BTreeSet<String>>,
     armed: BTreeMap<String, BTreeMap<String, String>>,
+    wakes: BTreeMap<String, PathBuf>,
     stamp: Option<(u64, i128)>,
 }
 
@@ -70,6 +71,9 @@ impl Trust {
                 }
                 ("accept", Some(job), Some(hash)) => _ = trust.accepted.entry(job.to_owned()).or_default().insert(hash.to_owned()),
                 ("arm", Some(job), Some(hash)) => {
+                    if let Some(body) = text("body") {
+                        trust.wakes.insert(job.to_owned(), PathBuf::from(body));
+                    }
                     trust.armed.entry(job.to_owned()).or_default().insert(hash.to_owned(), grant.id.clone());
                 }
                 _ => {}
@@ -81,7 +85,8 @@ impl Trust {
     /// Whether a job as it is was accepted.
     #[must_use]
     pub fn is_accepted(&self, job: &Job, dir: &Path) -> bool {
-        self.live || self.accepts(&job.name, &accept_hash(job, dir))
+        // What no file says is accepted by arming it.
+        matches!(job.action, Action::Wake { .. }) || self.live || self.accepts(&job.name, &accept_hash(job, dir))
     }
 
     /// Whether what a job does was armed.
@@ -100,6 +105,12 @@ impl Trust {
     #[must_use]
     pub fn arms(&self, name: &str, hash: &str) -> bool {
         self.armed.get(name).is_some_and(|hashes| hashes.contains_key(hash))
+    }
+
+    /// The bodies that somebody armed to be woken, relative to the root, by the name of the job.
+    #[must_use]
+    pub fn wakes(&self) -> &BTreeMap<String, PathBuf> {
+        &self.wakes
     }
 
     /// The grants that arm a job, whatever it does now.
@@ -121,27 +132,34 @@ pub fn arm_hash(job: &Job, dir: &Path) -> String {
     over(&job.does, job, dir)
 }
 
-/// What accepting and arming a loop are bound to: its file, what it does, and with either the scripts that its transition names.
+/// What accepting and arming a loop are bound to: its file, what it does, and with either the scripts that its transition
+/// names and the body that it embodies.
 #[must_use]
 pub fn loop_hashes(one: &Loop, dir: &Path) -> (String, String) {
     let line = match &one.definition.next {
         Next::Run(line) => line.as_str(),
         _ => "",
     };
-    (bound(&one.job.file, line, dir), bound(&one.job.does, line, dir))
+    (bound(&one.job.file, line, &one.job, dir), bound(&one.job.does, line, &one.job, dir))
 }
 
 fn over(own: &[u8; 32], job: &Job, dir: &Path) -> String {
     let line = match &job.action {
         Action::Run(line) => line,
-        Action::Agent { .. } => "",
+        Action::Agent { .. } | Action::Wake { .. } => "",
     };
-    bound(own, line, dir)
+    bound(own, line, job, dir)
 }
 
-fn bound(own: &[u8; 32], line: &str, dir: &Path) -> String {
+fn bound(own: &[u8; 32], line: &str, job: &Job, dir: &Path) -> String {
     let scripts = scripts(line, dir);
     let mut parts: Vec<&[u8]> = vec![own];
+    // A body is what its identity file says: another text or another program in it does something else.
+    let identity = match &job.action {
+        Action::Agent { body, .. } | Action::Wake { body, .. } => Some(super::wake::identity_digest(&dir.join(body))),
+        Action::Run(_) => None,
+    };
+    parts.extend(identity.iter().map(|digest| digest.as_slice()));
     for (word, text) in &scripts {
         parts.push(word.as_bytes());
         parts.push(text);

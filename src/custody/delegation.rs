@@ -12,6 +12,7 @@ use super::capture::{Captured, capture, cut_at};
 pub use super::capture::{Change, MAX_CHANGE};
 use super::changes;
 use super::fence;
+use super::grants;
 use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
@@ -82,6 +83,8 @@ pub struct Delivery {
     pub carries: String,
     /// Where an answer would arrive; `None` for an asker without a body.
     pub answer: Option<PathBuf>,
+    /// Whether a person armed the clock to wake the owner for it.
+    pub wakes: bool,
     /// How it went; a failure is said in words.
     pub outcome: Result<Filed, String>,
 }
@@ -162,15 +165,15 @@ fn to_one(
     }
     let carries = captured.carries();
     let outcome = match who {
-        Who::Agent(id) => delegate(attempt, id.as_str(), place, &owner, &targets, &captured),
-        Who::Human | Who::Unclear => request(attempt, place, &owner, &targets, &captured),
+        Who::Agent(id) => delegate(attempt, id.as_str(), place, &owner, &targets, &captured, surroundings.hops),
+        Who::Human | Who::Unclear => request(attempt, place, &owner, &targets, &captured, surroundings.hops),
     };
     let outcome = match outcome {
         Err(error) if parks && outbox::is_shut(&error) => {
             let to = if let Who::Agent(id) = who { id.as_str() } else { HUMAN };
             let key = attempt_key(attempt, to, &targets, &captured);
             let acts: Vec<Act> = acts.iter().map(|act| act.act.clone()).collect();
-            let parked = outbox::park(attempt, idea, &acts, &surroundings.state);
+            let parked = outbox::park(attempt, idea, &acts, surroundings);
             parked.map_err(MailError::from).map(|dir| Filed {
                 id: letter::id(attempt.at, &key),
                 inbox: dir,
@@ -191,7 +194,8 @@ fn to_one(
         let _ = remember(attempt, surroundings, filed, who);
     }
     let answer = attempt.asker.body.as_deref().map(|body| Mailbox::of(body).dir().to_owned());
-    Delivery { owner, targets, carries, answer, outcome }
+    let wakes = matches!(who, Who::Agent(id) if outcome.is_ok() && grants::wakes(&surroundings.state, id.as_str(), place));
+    Delivery { owner, targets, carries, answer, wakes, outcome }
 }
 
 /// The name of a message: the same attempt has the same one.
@@ -215,6 +219,7 @@ fn delegate(
     owner: &Owner,
     targets: &[PathBuf],
     captured: &Captured,
+    hops: usize,
 ) -> Result<Filed, MailError> {
     let mailbox = Mailbox::of(place);
     let key = attempt_key(attempt, to, targets, captured);
@@ -233,7 +238,7 @@ fn delegate(
         mailbox.hold(&name, captured.text.as_bytes())?;
         more.push(("patch", Field::Text(name)));
     }
-    let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, &more);
+    let letter = write_letter(attempt, Kind::Delegation, &key, to, owner, targets, captured, hops, &more);
     if let Some(full) = captured.full().filter(|_| before.is_none()) {
         mailbox.hold(&format!("{key}.txt"), full.as_bytes())?;
     }
@@ -243,14 +248,21 @@ fn delegate(
 
 /// A request goes into the human's inbox: one digest for each sender and hour, each request whole
 /// beside it.
-fn request(attempt: &Attempt<'_>, home: &Path, owner: &Owner, targets: &[PathBuf], captured: &Captured) -> Result<Filed, MailError> {
+fn request(
+    attempt: &Attempt<'_>,
+    home: &Path,
+    owner: &Owner,
+    targets: &[PathBuf],
+    captured: &Captured,
+    hops: usize,
+) -> Result<Filed, MailError> {
     let mailbox = Mailbox::of_human(home);
     let hour: String = time::to_second(attempt.at).chars().take(13).collect();
     let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
     let key = attempt_key(attempt, "human", targets, captured);
     let name = format!("{digest_key}.{key}.md");
     let letter =
-        write_letter(attempt, Kind::Request, &key, "human", owner, targets, captured, &[("digest", Field::Text(digest_key.clone()))]);
+        write_letter(attempt, Kind::Request, &key, "human", owner, targets, captured, hops, &[("digest", Field::Text(digest_key.clone()))]);
     let placed = match mailbox.lock_held(PATIENCE)? {
         Some(_one_at_a_time) => {
             let held = mailbox.held()?;
@@ -343,6 +355,7 @@ fn write_letter(
     owner: &Owner,
     targets: &[PathBuf],
     captured: &Captured,
+    hops: usize,
     more: &[(&'static str, Field)],
 ) -> Letter {
     let text = |text: &str| Field::Text(text.to_owned());
@@ -370,7 +383,7 @@ fn write_letter(
         fields.push(("result", Field::Text(result.clone())));
     }
     fields.extend(verb_fields(&attempt.change));
-    fields.push(("hops", Field::Count(0)));
+    fields.push(("hops", Field::Count(hops)));
     fields.extend(more.iter().cloned());
     let whose = if to == "human" { "the human's".to_owned() } else { format!("{to}'s") };
     let from = attempt.asker.name();

@@ -35,7 +35,7 @@ pub struct Identity {
 /// Where the settings can't be used: a policy with a typo must not pass for none.
 pub fn surroundings(home: &Path, user_home: &Path, state: &Path) -> Result<Surroundings, CardError> {
     let wall = settings::load(home)?.wall;
-    Ok(Surroundings { home: home.to_owned(), user_home: user_home.to_owned(), state: state.to_owned(), wall, moved: Vec::new() })
+    Ok(Surroundings { home: home.to_owned(), user_home: user_home.to_owned(), state: state.to_owned(), wall, moved: Vec::new(), hops: 0 })
 }
 
 /// Reads the identity file of a directory; `None` where there is none.

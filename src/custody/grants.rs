@@ -91,6 +91,18 @@ pub fn read(state: &Path) -> Result<Grants, PathError> {
     Ok(fold(data.get(start..).unwrap_or_default()))
 }
 
+/// Whether a person armed the clock to wake an agent's body for mail.
+#[must_use]
+pub fn wakes(state: &Path, agent: &str, body: &Path) -> bool {
+    let is = |grant: &Grant| {
+        let text = |key: &str| grant.record.get(key).and_then(Value::as_str);
+        grant.kind == "arm"
+            && text("job").and_then(|job| job.strip_prefix("wake:")) == Some(agent)
+            && text("root").zip(text("body")).is_some_and(|(root, rel)| Path::new(root).join(rel) == body)
+    };
+    read(state).is_ok_and(|grants| grants.all.iter().any(is))
+}
+
 /// Folds the log.
 #[must_use]
 pub fn fold(data: &[u8]) -> Grants {

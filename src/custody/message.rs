@@ -76,13 +76,18 @@ fn about(delivery: &Delivery, act: Option<&ActRuling>) -> String {
                     || " (you act without a body, so no answer reaches you). ".to_owned(),
                     |answer| format!(" into {} (see `loci inbox`). ", short(answer)),
                 );
+                let (first, who) = if delivery.wakes { ("The clock", "the clock") } else { ("Nothing", "nothing") };
                 text += &match &filed.last_worked {
-                    Some(at) => format!("That inbox was last worked on at {at}, and nothing"),
+                    Some(at) => format!("That inbox was last worked on at {at}, and {who}"),
                     // Of a repeat it is not looked up when.
-                    None if filed.again => "Nothing".to_owned(),
-                    None => "Nobody has worked on that inbox yet, and nothing".to_owned(),
+                    None if filed.again => first.to_owned(),
+                    None => format!("Nobody has worked on that inbox yet, and {who}"),
                 };
-                text += " wakes its owner by itself: do not wait for it.";
+                text += if delivery.wakes {
+                    " wakes its owner for it, where one runs: go on meanwhile."
+                } else {
+                    " wakes its owner by itself: do not wait for it."
+                };
             }
             text
         }

@@ -33,6 +33,8 @@ struct Parked {
     session: Option<String>,
     sub_agent: Option<String>,
     tool: String,
+    #[serde(default)]
+    hops: usize,
     idea: Option<String>,
     acts: Vec<ParkedAct>,
     reads: Vec<ParkedRead>,
@@ -73,8 +75,8 @@ pub fn is_shut(error: &MailError) -> bool {
 ///
 /// # Errors
 /// Where it can't be written, or too much waits already.
-pub(super) fn park(attempt: &Attempt<'_>, idea: Option<&str>, acts: &[Act], state: &Path) -> Result<PathBuf, PathError> {
-    let dir = dir(attempt.asker, state);
+pub(super) fn park(attempt: &Attempt<'_>, idea: Option<&str>, acts: &[Act], surroundings: &Surroundings) -> Result<PathBuf, PathError> {
+    let dir = dir(attempt.asker, &surroundings.state);
     disk::make_dirs(&dir)?;
     if let Some(body) = &attempt.asker.body {
         keep_out_of_git(&body.join(".loci/memory"))?;
@@ -89,6 +91,7 @@ pub(super) fn park(attempt: &Attempt<'_>, idea: Option<&str>, acts: &[Act], stat
         session: attempt.session.map(str::to_owned),
         sub_agent: attempt.sub_agent.map(str::to_owned),
         tool: attempt.tool.to_owned(),
+        hops: surroundings.hops,
         idea: idea.map(str::to_owned),
         acts: acts.iter().map(|act| ParkedAct { act: act.kind, path: act.path.clone(), follow: act.follow, below: act.below }).collect(),
         reads: attempt.reads.iter().map(|read| ParkedRead { path: read.path.clone(), lines: read.lines }).collect(),
@@ -164,6 +167,7 @@ fn one(path: &Path, asker: &Asker, surroundings: &Surroundings) -> Vec<Drained> 
         reads: parked.reads.into_iter().map(|read| Read { path: read.path, lines: read.lines }).collect(),
         at,
     };
+    let surroundings = &Surroundings { hops: parked.hops.max(surroundings.hops), ..surroundings.clone() };
     let deliveries = deliver_now(&attempt, parked.idea.as_deref(), surroundings);
     deliveries
         .into_iter()

@@ -30,6 +30,7 @@ const MARKERS: &[&str] = &[
     env::LOCI_AGENT,
     env::LOCI_BODY,
     env::LOCI_RUN,
+    env::LOCI_JOB,
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CODEX_SANDBOX",

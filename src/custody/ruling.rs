@@ -212,4 +212,7 @@ pub struct Surroundings {
     /// Settings folders of harnesses that the environment moves elsewhere (real), with the name below a
     /// home that each one stands for.
     pub moved: Vec<(PathBuf, &'static str)>,
+    /// How many delegations led to what acts here: each message from here says so, so that mail that wakes
+    /// mail comes to an end.
+    pub hops: usize,
 }

@@ -393,7 +393,7 @@ pub(super) fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
     let state = env.state().unwrap_or_else(|| nowhere().join("loci"));
     // Whoever calls may have another environment than who connected: what was connected stays walled off.
     let moved = harness::ALL.iter().filter_map(moved).chain(connect::moved(&state)).collect();
-    Surroundings { user_home: env.user_home().unwrap_or_else(|| home.clone()), state, home, wall, moved }
+    Surroundings { user_home: env.user_home().unwrap_or_else(|| home.clone()), state, home, wall, moved, hops: env.hops() }
 }
 
 #[cfg(test)]

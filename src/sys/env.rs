@@ -16,6 +16,10 @@ pub const LOCI_BODY: &str = "LOCI_BODY";
 pub const LOCI_RUN: &str = "LOCI_RUN";
 /// Set by the clock for a turn of a loop: by it the session is known as the loop's.
 pub const LOCI_LOOP: &str = "LOCI_LOOP";
+/// Set by the clock for all that a run of it starts: the run's id. Whoever is embodied below has another `LOCI_RUN`.
+pub const LOCI_JOB: &str = "LOCI_JOB";
+/// Set by the clock for a body that mail has woken: how many delegations led to this.
+pub const LOCI_HOPS: &str = "LOCI_HOPS";
 /// Set by the clock for a job that nobody has armed, to the job's name: below it no model is called.
 pub const LOCI_UNARMED: &str = "LOCI_UNARMED";
 /// Debug builds only: fault injection (see [`super::fault`]).
@@ -79,7 +83,7 @@ impl Env {
     /// directory is left out; the gate has no business with its own.
     #[must_use]
     pub fn of_gate() -> Self {
-        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_LOOP, HOME, XDG_STATE_HOME];
+        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_HOPS, LOCI_LOOP, HOME, XDG_STATE_HOME];
         let vars = names.into_iter().chain(HARNESS_FOLDERS).filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
         Self { vars, cwd: None }
     }
@@ -94,6 +98,12 @@ impl Env {
     #[must_use]
     pub fn texts(&self) -> BTreeMap<String, String> {
         self.vars.iter().filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))).collect()
+    }
+
+    /// How many delegations led to this, as the clock said when it woke the body.
+    #[must_use]
+    pub fn hops(&self) -> usize {
+        self.get(LOCI_HOPS).and_then(OsStr::to_str).and_then(|text| text.parse().ok()).unwrap_or(0)
     }
 
     /// The home that loci uses: `LOCI_HOME`, else `HOME`; only absolute ones count.

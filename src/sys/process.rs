@@ -72,6 +72,23 @@ pub(super) fn start_ticks(pid: i32) -> Option<u64> {
     fields.get(19)?.parse().ok()
 }
 
+/// Whether this process is that one, or was started below it.
+#[must_use]
+pub fn is_below(other: &Identity) -> bool {
+    let mut pid = nix::unistd::getpid().as_raw();
+    // A chain of parents is short; the bound is for a system that lies.
+    for _ in 0..64 {
+        if pid == other.pid {
+            return other.is_alive();
+        }
+        match stat_fields(pid).and_then(|fields| fields.get(1)?.parse().ok()) {
+            Some(parent) if parent > 0 => pid = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
 /// The programs this process was started by, nearest first: the file name of each one's first
 /// argument and of its executable. Empty where the system does not say.
 #[must_use]

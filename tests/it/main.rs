@@ -15,6 +15,7 @@ mod inherit;
 mod judged;
 mod layers;
 mod loadout;
+mod loops;
 mod run;
 mod sandbox;
 mod shell;

@@ -93,7 +93,13 @@ pub(super) fn root_at(context: &Context, path: &Path) -> Result<Root, Failure> {
     let dotdirs = settings::load(&context.home)
         .map_err(|error| Failure::new("settings", format!("failed to {error}")).at(&error.path, error.line))?
         .dotdirs;
-    Ok(Root { dir, state: context.state.clone(), home: context.home.clone(), dotdirs })
+    Ok(Root {
+        dir,
+        state: context.state.clone(),
+        home: context.home.clone(),
+        user_home: context.env.user_home().unwrap_or_else(|| context.home.clone()),
+        dotdirs,
+    })
 }
 
 /// The root that is meant where none is named.
@@ -151,7 +157,9 @@ fn keep(context: &Context, named: &[PathBuf], stay: bool) -> Outcome {
         }
     }
     let mut env = context.env.vars.clone();
-    for name in [crate::sys::env::LOCI_RUN, crate::sys::env::LOCI_FAULT] {
+    // What runs acts as whoever lives where it runs, not as whoever started the clock.
+    use crate::sys::env::{LOCI_AGENT, LOCI_BODY, LOCI_FAULT, LOCI_HOPS, LOCI_JOB, LOCI_RUN, LOCI_UNARMED};
+    for name in [LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_JOB, LOCI_HOPS, LOCI_UNARMED, LOCI_FAULT] {
         env.remove(std::ffi::OsStr::new(name));
     }
     let many = roots.len() > 1;

@@ -20,6 +20,7 @@ use crate::clock::record::Record;
 use crate::clock::schedule::{When, duration};
 use crate::clock::store::Store;
 use crate::clock::trust::{self, Trust};
+use crate::clock::wake;
 use crate::custody::grants;
 use crate::sys::{disk, random, shown, time};
 use crate::text::near;
@@ -73,9 +74,9 @@ enum What {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Let a job call a model as it is now
+    /// Let a job call a model as it is now, or mail wake a body
     #[command(
-        after_help = "Bound to what the job does; an edit of that makes it dormant again. A loop is named `loop:NAME`.\n\nExample:\n  loci jobs arm triage"
+        after_help = "Bound to what the job does; an edit of that makes it dormant again. A body with `wake: [delegation]` in its agent.md is the job\nwake:ID: armed, each new delegation in its inbox is one run of it. A loop is loop:NAME.\n\nExamples:\n  loci jobs arm triage\n  loci jobs arm wake:billing"
     )]
     Arm {
         /// Their names
@@ -173,7 +174,10 @@ struct World {
 
 fn world(context: &Context) -> Result<World, Failure> {
     let root = clock::root(context, None)?;
-    let found = read_all(&root)?;
+    let mut found = read_all(&root)?;
+    let (wakes, wrong) = wake::all(&root.dir);
+    found.jobs.extend(wakes.into_iter().map(Arc::new));
+    found.errors.extend(wrong.into_iter().map(|(path, line, why)| LoadError { path, line, field: None, why }));
     let trust = Trust::read(&root.state, &root.dir)?;
     let records = Store::read(&Store::folder(&root.state, &root.dir))?.0.records;
     Ok(World { root, found, trust, records })
@@ -204,9 +208,10 @@ impl World {
     }
 
     /// The line that grants something of a name.
-    fn line(&self, kind: &str, name: &str, hash: String) -> Result<Value, Failure> {
+    fn line(&self, kind: &str, name: &str, hash: String, body: Option<Value>) -> Result<Value, Failure> {
         let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
-        let more = [("job", Value::from(name)), ("hash", hash.into())];
+        let mut more = vec![("job", Value::from(name)), ("hash", hash.into())];
+        more.extend(body.map(|body| ("body", body)));
         Ok(trust::line(kind, &self.root.dir, &more, time::now(), &salt).1)
     }
 
@@ -233,6 +238,14 @@ impl World {
         }
     }
 
+    fn next_word(&self, job: &Job) -> String {
+        match self.next(job) {
+            Some(next) => time::to_second(next),
+            None if job.when == When::Mail => "with mail".to_owned(),
+            None => "never".to_owned(),
+        }
+    }
+
     fn object(&self, job: &Job) -> Value {
         let record = self.records.get(&*job.name);
         json!({
@@ -253,7 +266,7 @@ fn list(context: &Context) -> Outcome {
             let row = |job: &Arc<Job>| {
                 let record = world.records.get(&*job.name);
                 let last = record.and_then(|record| record.outcome).map_or("-", |outcome| outcome.word());
-                let next = world.next(job).map_or_else(|| "never".to_owned(), time::to_second);
+                let next = world.next_word(job);
                 vec![job.name.to_string(), next, last.to_owned(), world.state(job).word().to_owned()]
             };
             let mut rows: Vec<Vec<String>> = world.found.jobs.iter().map(row).collect();
@@ -282,6 +295,7 @@ fn show(context: &Context, name: &str) -> Outcome {
     let what = match &job.action {
         Action::Run(line) => format!("run {}", shown::text(line)),
         Action::Agent { body, .. } => format!("agent {}", shown::path(body)),
+        Action::Wake { body, agent } => format!("wakes {agent} in {} when a delegation comes", shown::path(body)),
     };
     context.print(
         || {
@@ -289,7 +303,7 @@ fn show(context: &Context, name: &str) -> Outcome {
                 vec!["job".to_owned(), job.name.to_string()],
                 vec!["does".to_owned(), what.clone()],
                 vec!["state".to_owned(), world.state(job).word().to_owned()],
-                vec!["next".to_owned(), world.next(job).map_or_else(|| "never".to_owned(), time::to_second)],
+                vec!["next".to_owned(), world.next_word(job)],
                 vec!["timeout".to_owned(), duration::show(job.timeout)],
             ];
             for one in &job.deliverables {
@@ -363,17 +377,20 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
     for name in names {
         if let Some(one) = world.looped(name)? {
             let (accept, arm) = trust::loop_hashes(&one, &world.root.dir);
-            lines.push(world.line(kind, &one.job.name, if kind == "arm" { arm } else { accept })?);
+            lines.push(world.line(kind, &one.job.name, if kind == "arm" { arm } else { accept }, None)?);
             continue;
         }
         let job = world.job(name)?;
-        if kind == "arm" && !job.calls_model {
-            return Err(
-                Failure::new("job", format!("{} calls no model: it needs no arming", job.name)).hint(format!("loci jobs accept {name}"))
-            );
-        }
+        let body = match &job.action {
+            Action::Wake { body, .. } if kind == "arm" => body.to_str().map(Value::from),
+            Action::Wake { .. } => {
+                let what = format!("{} stands in no file that could be accepted: a person arms it", job.name);
+                return Err(Failure::new("job", what).hint(format!("loci jobs arm {name}")));
+            }
+            Action::Run(_) | Action::Agent { .. } => None,
+        };
         let hash = if kind == "arm" { trust::arm_hash(job, &world.root.dir) } else { trust::accept_hash(job, &world.root.dir) };
-        lines.push(world.line(kind, name, hash)?);
+        lines.push(world.line(kind, name, hash, body)?);
     }
     if !dry_run {
         grants::append(&context.state, &lines)?;

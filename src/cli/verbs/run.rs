@@ -14,6 +14,7 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
+use crate::clock::runs;
 use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{Ground, Reach};
 use crate::hooks::harness;
@@ -90,6 +91,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let (dir, card) = body(context, &args.dir)?;
     if !args.dry_run
+        && !is_armed(context)
         && let Some(answer) = grant::or_request(context, &card.path, &command(&dir, &args))?
     {
         return Ok(answer);
@@ -113,6 +115,13 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let outcome = result?;
     ended?;
     Ok(outcome)
+}
+
+/// Whether this is what a person armed: a run of the clock that this process belongs to, before anybody is embodied.
+fn is_armed(context: &Context) -> bool {
+    let embodied = [env::LOCI_AGENT, env::LOCI_BODY].iter().any(|name| context.env.get(name).is_some());
+    let run = context.env.get(env::LOCI_JOB).and_then(|id| id.to_str()).filter(|_| !embodied);
+    run.and_then(|id| runs::of_this_process(&context.state, id)).is_some_and(|run| run.armed)
 }
 
 /// The body that is meant.

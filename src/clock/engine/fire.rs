@@ -32,10 +32,7 @@ impl<P: Processes> Clock<P> {
         if due.is_empty() && self.busy.is_empty() {
             return;
         }
-        if let Err(error) = self.trust.refresh(&self.root.state, &self.root.dir) {
-            self.say("grants", format!("nothing is allowed: failed to {error}: {}", error.source), now);
-            self.trust = Default::default();
-        }
+        self.refresh_trust(now);
         for name in due {
             self.hand_out(&name, now);
         }
@@ -182,7 +179,7 @@ impl<P: Processes> Clock<P> {
     /// The directory that a job's globs and deliverables are relative to: that of the body it embodies, else the root.
     pub(super) fn work_dir(&self, job: &Job) -> std::path::PathBuf {
         match &job.action {
-            Action::Agent { body, .. } => below(&self.root.dir, body).unwrap_or_else(|| self.root.dir.clone()),
+            Action::Agent { body, .. } | Action::Wake { body, .. } => below(&self.root.dir, body).unwrap_or_else(|| self.root.dir.clone()),
             Action::Run(_) => self.root.dir.clone(),
         }
     }

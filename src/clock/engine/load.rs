@@ -8,6 +8,7 @@ use super::{Clock, SWEEP, Slot};
 use crate::clock::decide;
 use crate::clock::job::{self, HEARTBEAT, Loaded, Need};
 use crate::clock::runs::Processes;
+use crate::clock::wake;
 use crate::sys::disk::{self, Kind};
 use crate::sys::time::Moment;
 
@@ -88,15 +89,19 @@ impl<P: Processes> Clock<P> {
         self.swept = Some(now.boot);
         let from = self.sweeps.cursor.take().map_or(Bound::Unbounded, Bound::Excluded);
         let range = self.slots.range::<Box<str>, _>((from, Bound::Unbounded));
-        let mut names: Vec<Box<str>> = range.take(SLICE).map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<Box<str>> = range
+            .filter(|(name, _)| !name.starts_with(wake::PREFIX) && !super::loops::is_ours(name))
+            .take(SLICE)
+            .map(|(name, _)| name.clone())
+            .collect();
         if names.len() == SLICE {
             self.sweeps.cursor = names.last().cloned();
         }
         names.push(HEARTBEAT.into());
         names.extend(std::mem::take(&mut self.knocked.jobs).into_iter().map(Box::from));
         let mut changed = false;
-        for name in names.iter().filter(|name| !super::loops::is_ours(name)) {
-            changed |= self.look_at(name, now);
+        for name in names {
+            changed |= self.look_at(&name, now);
         }
         if changed {
             self.check_needs(now);
@@ -131,12 +136,9 @@ impl<P: Processes> Clock<P> {
             }
         }
         let mut changed = first;
-        let known: Vec<Box<str>> = self
-            .slots
-            .iter()
-            .filter(|(name, slot)| slot.record.gone.is_none() && !super::loops::is_ours(name))
-            .map(|(name, _)| name.clone())
-            .collect();
+        let is_file = |name: &str| !name.starts_with(wake::PREFIX) && !super::loops::is_ours(name);
+        let known: Vec<Box<str>> =
+            self.slots.iter().filter(|(name, slot)| slot.record.gone.is_none() && is_file(name)).map(|(name, _)| name.clone()).collect();
         for name in known.iter().filter(|name| !present.contains(&***name)) {
             changed |= self.look_at(name, now);
         }
@@ -235,7 +237,7 @@ impl<P: Processes> Clock<P> {
     }
 
     /// Its file is gone.
-    fn remove(&mut self, name: &str, now: Moment) -> bool {
+    pub(super) fn remove(&mut self, name: &str, now: Moment) -> bool {
         let Some(slot) = self.slots.get_mut(name).filter(|slot| slot.record.gone.is_none()) else { return false };
         (slot.job, slot.error, slot.refused, slot.stamp, slot.next) = (None, None, None, None, None);
         slot.record.gone = Some(now.wall);

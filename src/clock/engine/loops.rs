@@ -151,13 +151,6 @@ impl<P: Processes> Clock<P> {
         Ok((one, arm))
     }
 
-    fn refresh_trust(&mut self, now: Moment) {
-        if let Err(error) = self.trust.refresh(&self.root.state, &self.root.dir) {
-            self.say("grants", format!("nothing is allowed: failed to {error}: {}", error.source), now);
-            self.trust = Default::default();
-        }
-    }
-
     /// Delivers the prompt: the next round. What is known says so before it happens: a clock that is killed in between
     /// has delivered it at most once.
     fn deliver(&mut self, known: &State, active: &Active, job: &str, now: Moment) {
@@ -218,9 +211,12 @@ impl<P: Processes> Clock<P> {
     }
 
     fn start_turn(&mut self, name: &str, job: &Arc<Job>, ticket: Option<String>, now: Moment) {
-        self.slots.entry(name.into()).or_default();
+        let last = self.slots.entry(name.into()).or_default().record.last;
+        // Each turn is an instant of its own, whatever the wall clock does.
+        let next = last.and_then(|last| last.checked_add(jiff::SignedDuration::from_millis(1)).ok());
         self.ticket = ticket;
-        let pending = Pending { instant: now.wall, attempt: 0, since: now.boot, late: false, queued: false };
+        let pending =
+            Pending { instant: next.map_or(now.wall, |next| next.max(now.wall)), attempt: 0, since: now.boot, late: false, queued: false };
         self.start(name, job, &pending, now);
         self.ticket = None;
         if self.slots.get(name).is_none_or(|slot| slot.record.running.is_none()) {

@@ -8,6 +8,7 @@
 mod fire;
 mod load;
 mod loops;
+mod perceive;
 mod reap;
 mod start;
 mod view;
@@ -53,6 +54,8 @@ pub struct Root {
     pub state: PathBuf,
     /// The home that saved sets are looked for in.
     pub home: PathBuf,
+    /// The user's own home, which harnesses use.
+    pub user_home: PathBuf,
     /// The dotdirs that sets switch things in.
     pub dotdirs: Dotdirs,
 }
@@ -148,6 +151,8 @@ pub struct Clock<P> {
     sweeps: load::Sweeps,
     /// A lock from the future: when it was first seen (time since boot), and its time.
     future_lock: Option<(Duration, i128)>,
+    /// The inboxes of bodies that mail may wake, by the name of the job.
+    posts: BTreeMap<String, perceive::Post>,
     perceived: Option<Duration>,
     polls: u64,
     looked: loops::Looked,
@@ -182,6 +187,7 @@ impl<P: Processes> Clock<P> {
             swept: None,
             sweeps: load::Sweeps::default(),
             future_lock: None,
+            posts: BTreeMap::new(),
             perceived: None,
             polls: 0,
             looked: loops::Looked::default(),
@@ -221,9 +227,9 @@ impl<P: Processes> Clock<P> {
         self.guard("clocks", now, Self::compare_clocks);
         self.guard("reap", now, Self::reap);
         self.guard("reload", now, Self::reload);
+        self.guard("perception", now, Self::perceive);
         self.guard("fire", now, Self::fire);
         self.guard("loops", now, Self::loops);
-        self.guard("perception", now, Self::perceive);
         self.guard("health check", now, Self::health);
     }
 
@@ -286,6 +292,14 @@ impl<P: Processes> Clock<P> {
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.flights.is_empty() && self.busy.is_empty()
+    }
+
+    /// Reads again what a person allowed, where that has changed.
+    fn refresh_trust(&mut self, now: Moment) {
+        if let Err(error) = self.trust.refresh(&self.root.state, &self.root.dir) {
+            self.say("grants", format!("nothing is allowed: failed to {error}: {}", error.source), now);
+            self.trust = Trust::default();
+        }
     }
 
     fn health(&mut self, now: Moment) {
@@ -386,16 +400,6 @@ impl<P: Processes> Clock<P> {
     #[must_use]
     pub fn polls(&self) -> u64 {
         self.polls
-    }
-
-    /// The only outward poll. It limits itself: called sooner than its interval it does nothing.
-    pub fn perceive(&mut self, now: Moment) {
-        const INTERVAL: Duration = Duration::from_secs(5);
-        if self.perceived.is_some_and(|last| now.boot.saturating_sub(last) < INTERVAL) {
-            return;
-        }
-        self.perceived = Some(now.boot);
-        self.polls += 1;
     }
 }
 

@@ -8,6 +8,7 @@ use crate::clock::deliverable;
 use crate::clock::ledger::{Event, Failure};
 use crate::clock::record::{Judged, Outcome, Retry};
 use crate::clock::runs::{self, Life, Processes, Run};
+use crate::clock::wake;
 use crate::sys::disk;
 use crate::sys::lineage::Signal;
 use crate::sys::shown;
@@ -118,11 +119,12 @@ impl<P: Processes> Clock<P> {
     /// The process is gone; the files may still come for a while.
     fn settle(&mut self, flight: &mut Flight, since: Duration, now: Moment) -> bool {
         let run = &flight.run;
-        let missing = deliverable::judge(&run.dir, &run.deliverables, &run.before);
+        let mut missing = deliverable::judge(&run.dir, &run.deliverables, &run.before);
+        missing.extend(wake::unanswered(&run.answers));
         if !missing.is_empty() && now.up.saturating_sub(since) < Duration::from_secs(run.settle_s) {
             return false;
         }
-        let outcome = match (run.deliverables.is_empty(), missing.is_empty()) {
+        let outcome = match (run.deliverables.is_empty() && run.answers.is_empty(), missing.is_empty()) {
             (true, _) => Outcome::Unjudged,
             (false, true) => Outcome::Success,
             (false, false) => Outcome::Missing,
@@ -149,6 +151,7 @@ impl<P: Processes> Clock<P> {
                 Err(error) => self.say("loadout", format!("{}: its set is not taken back yet: {error}", flight.run.job), now),
             }
         }
+        self.drain(&flight.run.dir.clone(), now);
         let run = &mut flight.run;
         (run.outcome, run.ended) = (Some(outcome), Some(now.wall));
         let name = run.job.clone();
@@ -159,6 +162,10 @@ impl<P: Processes> Clock<P> {
         let record = &mut slot.record;
         record.running = None;
         record.note(outcome, run.instant);
+        if outcome == Outcome::Interrupted {
+            // Nobody has read it: whoever looks next may be woken for it.
+            record.woken.retain(|key| !run.answers.iter().any(|one| one.key == *key));
+        }
         record.judged =
             Some(Box::new(Judged { outcome, at: now.wall, instant: run.instant, run: run.id.clone(), exit: run.exit, late: run.late }));
         let job = slot.live().cloned().or_else(|| flight.job.clone());

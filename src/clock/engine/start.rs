@@ -55,6 +55,10 @@ impl<P: Processes> Clock<P> {
                 self.note(name, Outcome::SkippedHuman, pending.instant, &claim, now);
                 true
             }
+            Err(Refused::Idle) => {
+                self.note(name, Outcome::SkippedIdle, pending.instant, &claim, now);
+                true
+            }
             Err(Refused::Failed(lack)) => {
                 self.note(name, Outcome::Missing, pending.instant, &claim, now);
                 let failure =
@@ -130,18 +134,36 @@ impl<P: Processes> Clock<P> {
         let folder = self.store.run_dir(&id);
         disk::make_dirs(&folder).map_err(|error| Refused::Disk(error.source.to_string()))?;
         let dir = self.work_dir(job);
-        if let Action::Agent { body, .. } = &job.action
+        if let Action::Agent { body, .. } | Action::Wake { body, .. } = &job.action
             && super::below(&self.root.dir, body).is_none()
         {
             return Err(Refused::Failed(lack("agent", format!("{} is no directory below the root", body.display()))));
         }
+        let carried = match &job.action {
+            Action::Wake { agent, .. } => match self.carried(name, agent, &dir).map_err(Refused::Disk)? {
+                Some(carried) => Some(carried),
+                None => return Err(Refused::Idle),
+            },
+            _ => None,
+        };
+        // A loop is armed as one: its transition is no part of a turn.
+        let armed = self.ticket.is_some() || self.trust.is_armed(job, &self.root.dir);
         let worn = match &job.loadout {
             None => None,
             Some(loadout) => Some(self.put_on(name, loadout, &dir, now).map_err(|why| Refused::Failed(lack("loadout", why)))?),
         };
         let before = deliverable::take(&dir, &job.deliverables);
         let run_dir = self.root.dir.clone();
-        let order = Order { run: &id, job, dir: &run_dir, folder: &folder, ticket: self.ticket.as_deref() };
+        let order = Order {
+            run: &id,
+            job,
+            dir: &run_dir,
+            folder: &folder,
+            message: carried.as_ref().map(|carried| carried.message.as_str()),
+            hops: carried.as_ref().map_or(0, |carried| carried.hops),
+            armed,
+            ticket: self.ticket.as_deref(),
+        };
         let process = match self.procs.start(&order) {
             Ok(process) => process,
             Err(error) => {
@@ -161,6 +183,8 @@ impl<P: Processes> Clock<P> {
             late: pending.late,
             process,
             handed: false,
+            armed,
+            answers: carried.as_ref().map(|carried| carried.awaited.clone()).unwrap_or_default(),
             dir,
             deliverables: job.deliverables.to_vec(),
             before,
@@ -185,6 +209,11 @@ impl<P: Processes> Clock<P> {
         slot.record.last = slot.record.last.max(Some(pending.instant));
         slot.record.running = Some(id.clone());
         slot.record.outcome = None;
+        if let Some(carried) = &carried {
+            slot.record.woken.retain(|key| carried.waiting.contains(key));
+            let new = carried.awaited.iter().filter(|one| !was.woken.contains(&one.key)).map(|one| one.key.clone());
+            slot.record.woken.extend(new);
+        }
         if pending.attempt == 0 {
             slot.record.claims.push(claim.to_owned());
         }
@@ -322,6 +351,8 @@ enum Refused {
     Disk(String),
     /// A person came.
     Human,
+    /// Nothing is left to be done.
+    Idle,
     /// It can't be.
     Failed(Lack),
 }

@@ -20,6 +20,7 @@ use serde_json::Value;
 pub use beat::parse as parse_beat;
 pub use check::refused;
 pub use loops::{Loop, parse as parse_loop};
+pub(super) use parse::MODEL_RUNS;
 pub use parse::parse;
 
 use super::deliverable::Deliverable;
@@ -101,6 +102,13 @@ pub enum Action {
         body: PathBuf,
         /// The text below the front matter.
         message: Box<str>,
+    },
+    /// A body is embodied with the delegations that wait for it.
+    Wake {
+        /// Its directory, relative to the root.
+        body: PathBuf,
+        /// Who lives there.
+        agent: Box<str>,
     },
 }
 
@@ -236,7 +244,7 @@ fn schedule_of(values: &[&Value]) -> u64 {
 }
 
 /// The digest of some values, for arming.
-fn digest(values: &[&Value]) -> [u8; 32] {
+pub(super) fn digest(values: &[&Value]) -> [u8; 32] {
     let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
     crate::text::digest::bytes_of_parts(texts.iter().map(String::as_bytes))
 }

@@ -38,7 +38,7 @@ const KNOWN: &[&str] = &[
 ];
 
 /// How many runs a day call a model where the job does not say.
-pub(super) const MODEL_RUNS: u32 = 24;
+pub(in crate::clock) const MODEL_RUNS: u32 = 24;
 
 /// Reads the job `name` out of its file.
 ///
@@ -62,7 +62,7 @@ pub fn parse(name: &str, path: &Path, bytes: &[u8]) -> Result<Loaded, LoadError>
     };
     let action = action(&fields)?;
     let calls_model = match &action {
-        Action::Agent { .. } => true,
+        Action::Agent { .. } | Action::Wake { .. } => true,
         Action::Run(line) => names_a_runtime(line),
     };
     let max_per_day = fields.read_as("max_per_day", |at, value| at.count(value, 1, 1_000_000))?;

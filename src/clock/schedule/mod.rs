@@ -33,6 +33,8 @@ pub enum When {
     Every(Duration),
     /// Once.
     At(Timestamp),
+    /// Not by the calendar: when mail comes.
+    Mail,
 }
 
 /// What is wrong with a time.
@@ -131,6 +133,7 @@ impl When {
         match self {
             Self::Cron { cron, zone } => cron.next(after, zone),
             Self::At(at) => (*at > after).then_some(*at),
+            Self::Mail => None,
             Self::Every(length) => {
                 let Some(anchor) = anchor.filter(|anchor| *anchor <= after) else { return anchor };
                 let step = i128::try_from(length.as_nanos()).ok()?.max(1);

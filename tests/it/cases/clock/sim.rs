@@ -197,7 +197,13 @@ impl Sim {
     }
 
     fn start(&mut self) {
-        let root = Root { dir: self.root(), state: self.state(), home: self.sandbox.path("home"), dotdirs: Settings::default().dotdirs };
+        let root = Root {
+            dir: self.root(),
+            state: self.state(),
+            home: self.sandbox.path("home"),
+            user_home: self.sandbox.path("home"),
+            dotdirs: Settings::default().dotdirs,
+        };
         self.lock = Some(daemon::take_root(&root).unwrap());
         let now = self.now();
         self.clock = Some(SimClock::open(root, Actors(Rc::clone(&self.world)), now).unwrap());
@@ -336,8 +342,13 @@ impl Sim {
             }
             "kill daemon" => self.stop(),
             "start second daemon" => {
-                let root =
-                    Root { dir: self.root(), state: self.state(), home: self.sandbox.path("home"), dotdirs: Settings::default().dotdirs };
+                let root = Root {
+                    dir: self.root(),
+                    state: self.state(),
+                    home: self.sandbox.path("home"),
+                    user_home: self.sandbox.path("home"),
+                    dotdirs: Settings::default().dotdirs,
+                };
                 self.second = daemon::take_root(&root).err().map(|error| error.to_string());
             }
             "run to" => {}

@@ -224,7 +224,7 @@ impl Processes for Actors {
                 world.specs[number].clone()
             }
             Action::Agent { .. } if job.starts_with("loop:") => serde_json::json!({ "takes": "10d" }),
-            Action::Agent { .. } => world.beat.clone(),
+            Action::Agent { .. } | Action::Wake { .. } => world.beat.clone(),
         };
         fs::write(loci::clock::runs::begun(order.folder), "").unwrap();
         let mut parts = order.run.rsplit('-');
