@@ -106,6 +106,9 @@ pub fn run(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl F
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(pause),
         }
     }
+    for one in &mut kept {
+        one.clock.end_loops(Moment::now());
+    }
     Ok(())
 }
 

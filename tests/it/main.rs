@@ -16,6 +16,7 @@ mod judged;
 mod layers;
 mod loadout;
 mod loops;
+mod mirror;
 mod run;
 mod sandbox;
 mod shell;

@@ -47,7 +47,7 @@ enum What {
         /// Its name
         name: String,
     },
-    /// Say whether a file is a job, without doing anything
+    /// Say whether a file is a job or a loop, without doing anything
     #[command(after_help = "Exit 1 where it is none.\n\nExample:\n  loci jobs check .loci-clock/jobs/report.md")]
     Check {
         /// The file
@@ -332,11 +332,28 @@ fn show(context: &Context, name: &str) -> Outcome {
 
 fn check(context: &Context, file: &Path) -> Outcome {
     let path = context.absolute(file);
+    if path.parent().is_some_and(|dir| dir.ends_with(".loci-clock/loops")) {
+        return check_loop(context, &path);
+    }
     let read = read_one(&path)?;
     context.print(
         || match &read {
             Ok(Some(job)) => format!("{} is a job{}\n", job.name, if job.calls_model { " that calls a model" } else { "" }),
             Ok(None) => "its text is empty: no beat\n".to_owned(),
+            Err(error) => format!("{error}\n"),
+        },
+        || json!({ "schema": 1, "ok": read.is_ok(), "refused": read.as_ref().err().map(refusal) }),
+    )?;
+    Ok(if read.is_ok() { Answer::Yes } else { Answer::No })
+}
+
+fn check_loop(context: &Context, path: &Path) -> Outcome {
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let bytes = disk::read_bounded(path, job::MAX_BYTES)?.unwrap_or_default();
+    let read = job::parse_loop(&name, path, &bytes);
+    context.print(
+        || match &read {
+            Ok(one) => format!("{} is a loop of at most {} rounds\n", one.definition.name, one.definition.max_rounds),
             Err(error) => format!("{error}\n"),
         },
         || json!({ "schema": 1, "ok": read.is_ok(), "refused": read.as_ref().err().map(refusal) }),

@@ -39,6 +39,16 @@ impl<P: Processes> Clock<P> {
         self.looked.never = true;
     }
 
+    /// This clock ends: the loop that it delivered prompts for ends with it, and its hooks leave.
+    pub fn end_loops(&mut self, now: Moment) {
+        let known = loops::read(&loops::file(&self.root.state, &self.root.dir)).ok().flatten();
+        let ours = known.and_then(|known| known.active).is_some_and(|active| active.clock == Some(Identity::of_self()));
+        if ours && !self.looked.never {
+            self.end_loop(How::Interrupted, "the clock that kept it has ended", now);
+            self.tell_ends(now);
+        }
+    }
+
     /// Does for the loop of this root what is to be done now.
     pub(super) fn loops(&mut self, now: Moment) {
         if self.looked.never {
@@ -71,7 +81,9 @@ impl<P: Processes> Clock<P> {
         self.tell_ends(now);
         // Nothing is left to do before the file changes, but where a turn or a person is waited for.
         let after = loops::read(&path).ok().flatten();
-        let waits = after.as_ref().is_none_or(|after| after.active.as_ref().is_some_and(|active| self.is_waited_for(active)));
+        let waits = after.as_ref().is_none_or(|after| {
+            after.active.as_ref().is_some_and(|active| self.is_waited_for(active)) || after.last.values().any(|last| !last.told)
+        });
         self.looked.stamp = if waits || after != Some(known) { None } else { stamp };
     }
 
@@ -378,7 +390,8 @@ impl<P: Processes> Clock<P> {
         for job in gone {
             self.end_block(&job, Event::Withdrawn, now);
         }
-        if !new.is_empty() {
+        // Only what stands in the file is told: a clock that is killed in between tells it again.
+        if !new.is_empty() && self.ledger.flush().is_ok() {
             self.change_loops(now, |known| {
                 for (name, told) in new {
                     if let Some(last) = known.last.get_mut(&name).filter(|last| last.at == told.at && last.how == told.how) {

@@ -76,6 +76,7 @@ impl<P: Processes> Clock<P> {
         let was = slot.record.clone();
         slot.record.count_run(job.zone.to_datetime(now.wall).date());
         slot.record.last = slot.record.last.max(Some(pending.instant));
+        slot.record.outcome = None;
         slot.record.claims.push(claim.to_owned());
         if !self.save(name, now) {
             if let Some(slot) = self.slots.get_mut(name) {

@@ -178,7 +178,7 @@ fn a_loop() {
     for (header, body, words) in [
         ("next: stop", "x", &["exit", "missing"][..]),
         ("exit: state.", "x", &["a.md:2: exit"]),
-        ("exit: loop()", "x", &["exit", "`loop`"]),
+        ("exit: nope()", "x", &["exit", "`nope`"]),
         ("exit: 'true'", " ", &["prompt", "missing"]),
         ("exit: 'true'\nmax_rounds: 0", "x", &["max_rounds", "`0`"]),
         ("exit: 'true'\nmax_round: 5", "x", &["`max_round`", "`max_rounds`"]),

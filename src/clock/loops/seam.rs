@@ -18,7 +18,8 @@ use crate::hooks::event::{Seam, Take};
 use crate::hooks::relay::Guest;
 use crate::hooks::state::{self, Memory};
 use crate::sys::env::{self, Env};
-use crate::sys::{disk, shown, time};
+use crate::sys::time::Moment;
+use crate::sys::{disk, shown};
 
 /// How fresh a person's prompt may be for a loop in a terminal to wait.
 pub const HUMAN_FRESH: SignedDuration = SignedDuration::from_secs(120);
@@ -39,6 +40,10 @@ fn all(state: &Path) -> Vec<(PathBuf, State)> {
 /// Whether a turn is one of a loop's: its session is known, or this is the first that is heard of it.
 fn is_of(active: &Active, turn: &Turn, ticket: Option<&str>) -> bool {
     let event = &turn.event;
+    // One that is done is nobody's any more: its hooks have left.
+    if !matches!(active.phase, Phase::Due | Phase::Turn) {
+        return false;
+    }
     match &active.session {
         Some(session) => event.session.as_ref() == Some(session),
         None if active.phase != Phase::Turn => false,
@@ -130,6 +135,7 @@ fn after(turn: &mut Turn, answer: &mut Answer, env: &Env) {
         return;
     }
     let Some(root) = root_of(turn, env) else { return };
+    let now = Moment::now().wall;
     let can_block = turn.point.is_some_and(|point| point.takes(Take::Block));
     let told = turn_ended(
         &turn.state,
@@ -138,8 +144,8 @@ fn after(turn: &mut Turn, answer: &mut Answer, env: &Env) {
             state: &turn.memory.state,
             can_block,
             session_over: seam == Seam::AfterRun,
-            human: human_is_there(&turn.state, time::now()),
-            at: time::now(),
+            human: human_is_there(&turn.state, now),
+            at: now,
         },
     );
     match told {

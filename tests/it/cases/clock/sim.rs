@@ -253,6 +253,13 @@ impl Sim {
             self.notices.extend(clock.notices());
             // As a kill leaves it: nothing of it is put in order.
             std::mem::forget(clock);
+            // The next one is another process.
+            loops::change(&self.state(), &self.root(), |known| {
+                if let Some(clock) = known.active.as_mut().and_then(|active| active.clock.as_mut()) {
+                    clock.start += 1;
+                }
+            })
+            .unwrap();
         }
         self.lock = None;
     }
