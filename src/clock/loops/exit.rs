@@ -27,6 +27,8 @@ const MAX_LOOKED: u64 = 1 << 30;
 const MAX_MADE: u64 = 32 << 20;
 /// What a regular expression counts as: it is compiled each time.
 const REGEX_STEPS: u64 = 10_000;
+/// How often each byte is looked at by one, at most, as it is counted.
+const REGEX_LOOKS: u64 = 64;
 /// The stack that it is evaluated on: that of the program may be small, and a chain of operators nests.
 const STACK: usize = 16 << 20;
 
@@ -198,7 +200,7 @@ fn affordable(shape: Shape, state: &Map<String, Value>) -> Result<(), String> {
     // What a macro makes of a list can be gone through by the next one, so a list may be as long as all parts together.
     let times = longest.saturating_pow(shape.loops);
     let steps = shape.parts.saturating_add(shape.regexes.saturating_mul(REGEX_STEPS)).saturating_mul(times);
-    let looked = steps.saturating_mul(bytes.max(64));
+    let looked = shape.parts.saturating_add(shape.regexes.saturating_mul(REGEX_LOOKS)).saturating_mul(times).saturating_mul(bytes.max(64));
     let made = times.saturating_mul(shape.parts).saturating_mul(bytes.max(64));
     if steps > MAX_STEPS || looked > MAX_LOOKED || (shape.makes && made > MAX_MADE) {
         return Err(format!("it could cost too much over a state of {bytes} bytes with lists of up to {longest}"));
