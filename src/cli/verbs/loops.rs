@@ -145,10 +145,10 @@ fn barred(trust: &Trust, one: &Loop, root: &Root) -> Option<(&'static str, Strin
 }
 
 fn start(context: &Context, name: &str, anew: bool, dry_run: bool) -> Outcome {
-    let root = clock::root(context, None)?;
-    if !dry_run && let Some(answer) = grant::or_request(context, &loops::file(&root.state, &root.dir), "loci loop start")? {
+    if !dry_run && let Some(answer) = grant::or_request(context, &loops::folder(&context.state), "loci loop start")? {
         return Ok(answer);
     }
+    let root = clock::root(context, None)?;
     let name = name.strip_prefix(PREFIX).unwrap_or(name);
     let one = named(&root, name)?;
     let trust = Trust::read(&root.state, &root.dir)?;
@@ -198,11 +198,11 @@ fn start(context: &Context, name: &str, anew: bool, dry_run: bool) -> Outcome {
 }
 
 fn stop(context: &Context, dry_run: bool) -> Outcome {
-    let root = clock::root(context, None)?;
-    let path = loops::file(&root.state, &root.dir);
-    if !dry_run && let Some(answer) = grant::or_request(context, &path, "loci loop stop")? {
+    if !dry_run && let Some(answer) = grant::or_request(context, &loops::folder(&context.state), "loci loop stop")? {
         return Ok(answer);
     }
+    let root = clock::root(context, None)?;
+    let path = loops::file(&root.state, &root.dir);
     let known = loops::read(&path).map_err(|error| failed(&error))?.unwrap_or_default();
     let name = known.active.as_ref().map(|active| active.definition.name.clone());
     if !dry_run && name.is_some() {
