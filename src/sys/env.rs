@@ -14,6 +14,8 @@ pub const LOCI_AGENT: &str = "LOCI_AGENT";
 pub const LOCI_BODY: &str = "LOCI_BODY";
 /// Unique id of one embodiment.
 pub const LOCI_RUN: &str = "LOCI_RUN";
+/// Set for a hook: the file that it is; it may run from a copy.
+pub const LOCI_HOOK: &str = "LOCI_HOOK";
 /// Set by the clock for all that a run of it starts: the run's id. Whoever is embodied below has another `LOCI_RUN`.
 pub const LOCI_JOB: &str = "LOCI_JOB";
 /// Set by the clock for a body that mail has woken: how many delegations led to this.

@@ -15,7 +15,7 @@ use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::person::Person;
-use crate::custody::ruling::Why;
+use crate::custody::ruling::{ActRuling, Why};
 use crate::custody::wall::Walled;
 use crate::sys::{disk, shown};
 use crate::text::name::AgentId;
@@ -38,6 +38,9 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
 }
+
+/// So many files of a child are judged one by one.
+const MOST_JUDGED: usize = 10_000;
 
 /// Runs it.
 ///
@@ -132,21 +135,35 @@ fn allowed(context: &Context, found: &Inheritance, child: &Path, args: &Args) ->
     if grant::person(context) == Person::Yes {
         return Ok(None);
     }
+    let id = args.id.as_ref().map(|id| format!(" --id {}", word(Path::new(id)))).unwrap_or_default();
+    let command = format!("loci inherit {} {}{id}", word(&found.parent), word(child));
     let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
-    let acts = [act(child), act(&child.join("AGENTS.md"))];
-    let mine =
-        |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));
+    // More than anybody judges one by one is a person's to copy.
+    if found.items.len() > MOST_JUDGED && !args.dry_run {
+        return grant::or_request(context, &child.join(layout::CARD), &command);
+    }
+    let files = found.items.iter().filter(|item| !matches!(item.what, What::Dir(_))).map(|item| act(&child.join(&item.rel)));
+    let acts: Vec<Act> = std::iter::once(act(child)).chain(files.take(MOST_JUDGED)).collect();
+    // The child is not the one that asks, so its identity file is no matter. All else that is walled off is.
+    let own_card = child.join(layout::CARD);
+    let mine = |one: &ActRuling| matches!(one.why, Why::Wall(Walled::Identity)) && one.path() == own_card;
     let ruling = grant::ruled(context, &acts)?;
-    if let Some(refused) = ruling.refused().find(|refused| !mine(&refused.why)) {
-        return grant::refused(context, refused).map(Some);
+    if let Some(refused) = ruling.refused().find(|refused| !mine(refused)) {
+        return match refused.why {
+            Why::Wall(wall) if args.dry_run => {
+                context.say(&format!("note: {} is {}: only a person adds it", context.shown(refused.path()), wall.what()));
+                Ok(None)
+            }
+            Why::Wall(wall) if !matches!(wall, Walled::Policy | Walled::State) => grant::or_request(context, refused.path(), &command),
+            _ => grant::refused(context, refused).map(Some),
+        };
     }
     let Some(rel) = inherit::needs_person(found) else { return Ok(None) };
     if args.dry_run {
         context.say(&format!("note: {} is a kind of file that only a person adds", shown::path(rel)));
         return Ok(None);
     }
-    let id = args.id.as_ref().map(|id| format!(" --id {}", word(Path::new(id)))).unwrap_or_default();
-    grant::or_request(context, &child.join(layout::CARD), &format!("loci inherit {} {}{id}", word(&found.parent), word(child)))
+    grant::or_request(context, &own_card, &command)
 }
 
 fn failed(error: InheritError) -> Failure {

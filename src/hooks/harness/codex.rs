@@ -20,7 +20,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         local: None,
         relay: Relay::Groups { groups, more: &[], off: None },
         needs: &[
-            "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them). Until then it leaves the gate out without a word.",
+            "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them). Until then it leaves the relays out without a word.",
             "Codex reads its hooks when it starts: start running sessions again.",
         ],
         needs_shared: &["Hooks of a project run only in a project that you have trusted in Codex."],
