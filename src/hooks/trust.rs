@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::kept::{Folder, MAX_FOLDER};
 use crate::custody::diff::{self, Difference};
 use crate::custody::grants;
-use super::kept::{Folder, MAX_FOLDER};
 use crate::sys::disk::{self, PathError};
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
@@ -171,7 +171,8 @@ impl Trust {
     /// The same for a file whose digest is known.
     #[must_use]
     pub fn of_digest(&self, names: &[&Path], sha256: &str) -> Standing {
-        let named = |root: &Root| names.iter().filter_map(|path| path.strip_prefix(&root.path).ok().map(Path::to_owned)).collect::<Vec<_>>();
+        let named =
+            |root: &Root| names.iter().filter_map(|path| path.strip_prefix(&root.path).ok().map(Path::to_owned)).collect::<Vec<_>>();
         let is = |root: &Root| named(root).iter().any(|rel| root.files.get(rel).is_some_and(|sha| sha == sha256));
         if self.made.iter().any(is) {
             return Standing::Made;

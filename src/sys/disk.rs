@@ -476,7 +476,8 @@ pub fn replace_known(path: &Path, data: &[u8], mode: Option<u32>, was: &[u8]) ->
         Some(mode) => mode,
         None => look(path)?.filter(|meta| meta.kind == Kind::File).map_or(0o644, |meta| meta.mode),
     };
-    let replaced = write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || put_for(&temp, path, data, was))));
+    let replaced =
+        write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || put_for(&temp, path, data, was))));
     tell("write", path, replaced)?;
     sync_parent(path)
 }
@@ -488,7 +489,9 @@ fn changed() -> io::Error {
 
 /// Puts a temporary file in the place of one in which `was` stands.
 fn put_for(temp: &Path, path: &Path, data: &[u8], was: &[u8]) -> io::Result<()> {
-    let says = |path: &Path, text: &[u8]| open_regular(path).and_then(|(file, len)| read_at_most(file, len, u64::MAX)).is_ok_and(|data| data == text);
+    let says = |path: &Path, text: &[u8]| {
+        open_regular(path).and_then(|(file, len)| read_at_most(file, len, u64::MAX)).is_ok_and(|data| data == text)
+    };
     if !says(path, was) {
         return Err(changed());
     }

@@ -548,7 +548,8 @@ fn who_only_watches_is_asked_nothing_and_says_nothing() {
         assert_eq!(run(&sandbox, &format!("connect {harness} --check --json")).exits(0).json()["harnesses"][0]["standing"], "observed");
         run(&sandbox, &format!("connect {harness}")).exits(0);
         run(&sandbox, &format!("disconnect {harness}")).exits(0);
-        let left: Vec<_> = sandbox.snapshot("home").into_keys().filter(|path| !path.as_os_str().is_empty() && !path.starts_with(".loci")).collect();
+        let left: Vec<_> =
+            sandbox.snapshot("home").into_keys().filter(|path| !path.as_os_str().is_empty() && !path.starts_with(".loci")).collect();
         assert!(left.is_empty(), "{harness}: {left:?}");
     }
 }
@@ -649,7 +650,10 @@ fn settings_that_the_harness_itself_can_not_read_are_refused_with_their_line() {
                 continue;
             }
             let refused = run(&sandbox, &format!("connect {harness}")).exits(2).stderr;
-            assert!(refused.contains(&format!(":{line}")) && refused.contains("can't read it") && refused.contains("hint: "), "{harness}: {refused}");
+            assert!(
+                refused.contains(&format!(":{line}")) && refused.contains("can't read it") && refused.contains("hint: "),
+                "{harness}: {refused}"
+            );
             assert_eq!(sandbox.read(file), text);
             // Spoilt afterwards: it is in no effect, and can be taken out all the same.
             sandbox.file(file, "{\n  \"a\": {}\n}\n");
@@ -732,7 +736,18 @@ fn what_codex_trusts_is_written_however_its_settings_are() {
     // Of a project as well.
     let sandbox = world();
     run(&sandbox, "connect codex --shared . --trust").exits(0);
-    assert_eq!(run(&sandbox, "connect codex --shared . --check --json").exits(0).json()["harnesses"][0]["standing"], "connected");
+    let shared = |code: i32| {
+        let row = run(&sandbox, "connect codex --shared . --check --json").exits(code).json()["harnesses"][0].clone();
+        row["standing"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(shared(0), "connected");
+    // Each takes back its own alone.
+    run(&sandbox, "connect codex --trust").exits(0);
+    run(&sandbox, "disconnect codex").exits(0);
+    assert_eq!(shared(0), "connected");
+    run(&sandbox, "disconnect codex --shared .").exits(0);
+    let left = if sandbox.path("home/.codex/config.toml").exists() { sandbox.read("home/.codex/config.toml") } else { String::new() };
+    assert!(!left.contains("trusted_hash"), "{left}");
 }
 
 #[test]

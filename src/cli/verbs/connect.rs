@@ -153,12 +153,16 @@ fn needs(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, change: &Change,
     }
     if let Reach::Project(dir) = reach {
         let rel = change.file.strip_prefix(dir).unwrap_or(&change.file);
-        needs.push(format!("it names this home, and nothing keeps git from taking it along: write {} into .git/info/exclude", shown::path(rel)));
+        needs.push(format!(
+            "it names this home, and nothing keeps git from taking it along: write {} into .git/info/exclude",
+            shown::path(rel)
+        ));
     }
     if let Some(why) = change.switched_off(adapter, ground) {
         needs.push(format!("{} runs no hook now: {why}", adapter.title));
     }
-    needs.extend(change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command))));
+    needs
+        .extend(change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command))));
     needs
 }
 
@@ -188,7 +192,11 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     let command = format!("loci disconnect {}{}", adapter.name, args.reach.words());
     let link = ground.link();
     let stays = (change.last && disk::look(&link)?.is_some()).then(|| {
-        format!("{} stays: relays that are tracked with a project (`--shared`) call it. Where there are none: rm {}", shown::path(&link), word(&link))
+        format!(
+            "{} stays: relays that are tracked with a project (`--shared`) call it. Where there are none: rm {}",
+            shown::path(&link),
+            word(&link)
+        )
     });
     let needs = stays.into_iter().collect();
     let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs };
@@ -274,7 +282,8 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'
                 let _ = writeln!(text, "  changed {}", context.shown(&edit.file));
             }
             for (from, to) in &change.kept {
-                let _ = writeln!(text, "note: somebody has changed {}; what stood in it is kept as {}", context.shown(from), context.shown(to));
+                let _ =
+                    writeln!(text, "note: somebody has changed {}; what stood in it is kept as {}", context.shown(from), context.shown(to));
             }
             for need in &doing.needs {
                 let _ = writeln!(text, "note: {need}");
@@ -418,14 +427,16 @@ fn remarks(context: &Context, only: Option<&Adapter>, reach: &Reach, ground: &Gr
         Reach::User => {
             let place = |dir: &Path| [Reach::Shared(dir.to_owned()), Reach::Project(dir.to_owned())];
             for reach in place(&context.cwd) {
-                let there = |adapter: &&Adapter| {
-                    !matches!(check::standing(adapter, &reach, ground, &[]), Ok((_, Standing::NotConnected)) | Err(_))
-                };
+                let there =
+                    |adapter: &&Adapter| !matches!(check::standing(adapter, &reach, ground, &[]), Ok((_, Standing::NotConnected)) | Err(_));
                 let all = harness::ALL.into_iter().filter(|adapter| only.is_none_or(|only| only.name == adapter.name));
                 let names: Vec<&str> = all.filter(there).map(|adapter| adapter.name).collect();
                 if !names.is_empty() {
                     let flag = if matches!(reach, Reach::Shared(_)) { "--shared" } else { "--project" };
-                    context.say(&format!("note: there are relays of this project as well ({}): loci connect --check {flag} .", names.join(", ")));
+                    context.say(&format!(
+                        "note: there are relays of this project as well ({}): loci connect --check {flag} .",
+                        names.join(", ")
+                    ));
                 }
             }
         }

@@ -62,7 +62,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let mut found = inherit::find(&card, &parent, &child, &id, &near::top(context, &child), &dotdirs).map_err(failed)?;
     let _lock = new::hold(context, &child, args.dry_run)?;
     free(&child)?;
-    new::unique(context, &id, &child)?;
+    new::unique(context, &id, &child)
+        .map_err(|failure| failure.hint(format!("loci inherit {} {} --id {id}-2", word(&args.parent), word(&args.child))))?;
     let (holders, _) = embody::holders(&context.state, &parent)?;
     if let Some(holder) = holders.first() {
         found.notes.push(format!(
@@ -203,12 +204,21 @@ impl Made<'_> {
     }
 }
 
+fn counted(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
 fn words(context: &Context, made: &Made<'_>) -> String {
     let found = made.found;
     let verb = if made.dry_run { "would become" } else { "is" };
     let mut text = format!("{} {verb} the agent {}, a child of {}\n", context.shown(made.child), made.id, made.parent_id);
     let (links, dirs) = (made.count(|what| matches!(what, What::Link(_))), made.count(|what| matches!(what, What::Dir(_))));
-    text.push_str(&format!("  + {} files, {links} links, {dirs} directories\n", made.files()));
+    text.push_str(&format!(
+        "  + {}, {}, {}\n",
+        counted(made.files(), "file", "files"),
+        counted(links, "link", "links"),
+        counted(dirs, "directory", "directories")
+    ));
     for rel in made.edited() {
         text.push_str(&format!("  ~ {}\n", shown::path(rel)));
     }

@@ -77,7 +77,16 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Where the body can't be made; then nothing of it is there.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
-    let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
+    let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| {
+        let failure = from_template(error, &args.template);
+        // A path is one with a slash.
+        let beside = !args.template.contains('/') && disk::is_dir(&context.cwd.join(&args.template));
+        if beside {
+            failure.hint(format!("loci new {} --template ./{}", word(&args.dir), word(Path::new(&args.template))))
+        } else {
+            failure
+        }
+    })?;
     let id = id(&args, &dir)?;
     let values = values(&template, &id, &args)?;
     let nodes = render::render(&template, &values).map_err(|error| from_template(error, &args.template))?;

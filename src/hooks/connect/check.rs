@@ -188,10 +188,7 @@ fn tried(command: &str) -> Standing {
         Ok(said) => {
             let code = said.code.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
             let words = String::from_utf8_lossy(&said.stderr);
-            Standing::Silent(format!(
-                "the command in it fails ({code}): {}",
-                shown::text(words.lines().next().unwrap_or_default())
-            ))
+            Standing::Silent(format!("the command in it fails ({code}): {}", shown::text(words.lines().next().unwrap_or_default())))
         }
         Err(error) => Standing::Silent(format!("the command in it can't be run: {error}")),
     }

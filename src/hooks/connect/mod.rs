@@ -255,8 +255,16 @@ fn targets(adapter: &Adapter, file: PathBuf, call: Option<&Call>) -> Result<Vec<
 pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &Path, observe: bool) -> Result<Change, ConnectError> {
     let file = ground.file(adapter, reach)?;
     let call = ground.call(adapter, reach, observe)?;
-    let mut change =
-        Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), kept: Vec::new(), last: false, trusted: 0, folders: Vec::new(), plan: Plan::default() };
+    let mut change = Change {
+        file: file.clone(),
+        edits: Vec::new(),
+        foreign: Vec::new(),
+        kept: Vec::new(),
+        last: false,
+        trusted: 0,
+        folders: Vec::new(),
+        plan: Plan::default(),
+    };
     link(&mut change.plan, &ground.link(), program)?;
     for target in targets(adapter, file, Some(&call))? {
         if target.ours.is_none() && matches!(adapter.wiring.relay, Relay::Files(_)) {
@@ -347,8 +355,16 @@ fn put_in(
 /// As [`connect`].
 pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Result<Change, ConnectError> {
     let file = ground.file(adapter, reach)?;
-    let mut change =
-        Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), kept: Vec::new(), last: false, trusted: 0, folders: Vec::new(), plan: Plan::default() };
+    let mut change = Change {
+        file: file.clone(),
+        edits: Vec::new(),
+        foreign: Vec::new(),
+        kept: Vec::new(),
+        last: false,
+        trusted: 0,
+        folders: Vec::new(),
+        plan: Plan::default(),
+    };
     let mut let_go = 0;
     let mut targets = targets(adapter, file, None)?;
     // The folder goes with the file that it came with, which was the first one.
@@ -482,13 +498,18 @@ fn keep_theirs(file: &Path, now: Option<&[u8]>, change: &mut Change) -> Result<(
             return Ok(());
         }
     }
-    Err(ConnectError::File { path: file.to_owned(), why: "it was changed, and there is no free name beside it to keep the changed text by" })
+    Err(ConnectError::File {
+        path: file.to_owned(),
+        why: "it was changed, and there is no free name beside it to keep the changed text by",
+    })
 }
 
 /// Whether a file is one that is ours as a whole: it says so, or a command in it is.
 fn is_ours(adapter: &Adapter, now: &[u8]) -> bool {
     let text = String::from_utf8_lossy(now);
-    text.contains(OURS) || relay::only_ours(adapter.name, now) || (text.contains(GATE) && text.contains(&format!(" --for {}", adapter.name)))
+    text.contains(OURS)
+        || relay::only_ours(adapter.name, now)
+        || (text.contains(GATE) && text.contains(&format!(" --for {}", adapter.name)))
 }
 
 /// What stands near the top of a file that is ours as a whole.

@@ -161,7 +161,8 @@ fn place(text: &str, key: &str) -> Result<Option<Range<usize>>, Unfit> {
 
 /// The changed text, where it says what it should.
 fn same(before: &str, after: &str, wanted: &Value) -> Result<String, Unfit> {
-    let odd = || Unfit { line: 1, why: "what Codex keeps about hooks can't be changed there without changing what else it says".to_owned() };
+    let odd =
+        || Unfit { line: 1, why: "what Codex keeps about hooks can't be changed there without changing what else it says".to_owned() };
     let (mut now, mut wanted) = (plain_of(after).map_err(|_| odd())?, wanted.clone());
     emptied(&mut now);
     emptied(&mut wanted);
@@ -196,9 +197,8 @@ fn step<'v>(value: &'v mut Value, key: &str) -> &'v mut Value {
 }
 
 fn parsed(text: &str) -> Result<Spanned<DeTable<'_>>, Unfit> {
-    DeTable::parse(text).map_err(|error| {
-        unfit(text, error.span().map_or(0, |span| span.start), &format!("it is not valid TOML: {}", error.message()))
-    })
+    DeTable::parse(text)
+        .map_err(|error| unfit(text, error.span().map_or(0, |span| span.start), &format!("it is not valid TOML: {}", error.message())))
 }
 
 fn unfit(text: &str, at: usize, why: &str) -> Unfit {

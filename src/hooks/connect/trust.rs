@@ -10,8 +10,8 @@ use super::relay::List;
 use super::splice::Unfit;
 use super::{ConnectError, Edit, Ground, missing_above, tables};
 use crate::hooks::harness::{Adapter, Relay, Whose, whose};
-use crate::sys::{disk, shown};
 use crate::sys::plan::{Plan, Step};
+use crate::sys::{disk, shown};
 use crate::text::digest;
 
 /// One relay, as its harness names it where it keeps what is trusted.
@@ -156,7 +156,10 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
     let lists = super::relay::every(adapter);
     let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
     let before = super::read(&path)?;
-    let after = match (receipt.original(ground.state, before.as_deref())?, before.as_deref()) {
+    // Other relays of the same harness, of a project, may be trusted by the same file.
+    let others = Receipt::files(ground.state).into_iter().any(|(harness, other)| harness == adapter.name && other != path && other != file);
+    let original = receipt.original(ground.state, before.as_deref())?.filter(|_| !others);
+    let after = match (original, before.as_deref()) {
         (Some(original), _) => original,
         (None, None) => None,
         (None, Some(now)) => {
@@ -176,6 +179,9 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
             Some(data) => Step::Write { path, data, mode: None, was: Some(was) },
             None => Step::Remove { path, was, mode: 0o600 },
         });
+    }
+    if others {
+        return Ok(false);
     }
     receipt.remove(plan, ground.state)?;
     Ok(true)
