@@ -62,34 +62,28 @@ fn what_is_there_keeps_every_byte_and_comes_back() {
         "{\"hooks\":{}}",
         "{\"hooks\":{\"PreToolUse\":[]}}",
         "{\"hooks\":{\"PreToolUse\":[ ]}}",
-        "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]} // mine\n    ],\n    \"Stop\": []\n  }\n}\n",
+        "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}, // mine\n    ],\n    \"Stop\": [],\n  },\n}\n",
         "{\"unknown\": {\"deep\": [1, 2.50, \"\\u00e9\"]}, \"hooks\": {\"Other\": [{}]}}",
         "{\"model\":\"first\",\"model\":\"second\"}",
         "{\"hooks\":{\"PreToolUse\":[1]},\"hooks\":{\"PreToolUse\":[2]}}",
     ] {
-        // Comments are read by one of them only.
-        let (harness, file) = if text.contains("//") { ("gemini", "home/.gemini/settings.json") } else { ("claude", CLAUDE) };
         let sandbox = world();
-        sandbox.file(file, text);
-        run(&sandbox, &format!("connect {harness}")).exits(0);
-        let there = sandbox.read(file);
+        sandbox.file(CLAUDE, text);
+        run(&sandbox, "connect claude").exits(0);
+        let there = sandbox.read(CLAUDE);
         // Nothing but insertions: what stood there stands there in the same order.
         let mut rest = there.chars();
         assert!(text.chars().all(|c| rest.any(|other| other == c)), "{text:?} is not in {there}");
-        if harness == "claude" {
-            assert_eq!(there.matches("gate --for claude").count(), GATES, "{there}");
-            assert_eq!(there.matches("\"onFailure\": \"block\"").count(), 1);
-        }
-        assert!(there.contains("gate --for"), "{there}");
+        assert_eq!(there.matches("gate --for claude").count(), GATES, "{there}");
+        assert_eq!(there.matches("\"onFailure\": \"block\"").count(), 1);
         // Again: nothing to do.
-        let again = run(&sandbox, &format!("connect {harness}")).exits(0);
+        let again = run(&sandbox, "connect claude").exits(0);
         assert!(again.stdout.contains("already"), "{}", again.stdout);
-        assert_eq!(sandbox.read(file), there);
-        let gone = run(&sandbox, &format!("disconnect {harness}")).exits(0).stdout;
-        assert_eq!(sandbox.read(file), text, "{there}");
-        assert!(run(&sandbox, &format!("disconnect {harness}")).exits(0).stdout.contains("already"));
-        // Relays of projects may call the link.
-        assert!(sandbox.path("home/.loci/bin/loci").exists() && gone.contains("bin/loci stays"), "{gone}");
+        assert_eq!(sandbox.read(CLAUDE), there);
+        run(&sandbox, "disconnect claude").exits(0);
+        assert_eq!(sandbox.read(CLAUDE), text, "{there}");
+        assert!(run(&sandbox, "disconnect claude").exits(0).stdout.contains("already"));
+        assert!(!sandbox.path("home/.loci/bin").exists());
     }
 }
 
@@ -104,7 +98,7 @@ fn what_was_not_there_is_not_there_afterwards() {
         assert!(fs::read_link(sandbox.path("home/.loci/bin/loci")).unwrap().is_absolute());
         run(&sandbox, &format!("disconnect {harness}")).exits(0);
         let mut after = sandbox.snapshot("home");
-        after.retain(|path, _| !path.starts_with(".loci"));
+        after.remove(&PathBuf::from(".loci"));
         assert_eq!(after, before, "{harness}");
     }
 }
@@ -131,7 +125,7 @@ fn changes_of_others_in_between_are_kept() {
 #[test]
 fn without_what_was_kept_the_relays_alone_go() {
     let sandbox = world();
-    let text = "{\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Notification\": []\n  }\n}\n";
+    let text = "{\n  \"model\": \"x\", // fast\n  \"hooks\": {\n    \"Notification\": []\n  }\n}\n";
     sandbox.file(CLAUDE, text);
     run(&sandbox, "connect claude").exits(0);
     fs::remove_dir_all(sandbox.path("state")).unwrap();
@@ -326,9 +320,8 @@ fn the_link_stays_while_anything_calls_it_and_is_set_right() {
     assert_eq!(run(&sandbox, "connect gemini --check --json").exits(1).json()["harnesses"][0]["standing"], "silent");
     run(&sandbox, "connect gemini").exits(0);
     assert_eq!(fs::read_link(&link).unwrap(), program);
-    // The last one is gone: it stays for relays that are tracked with a project, and that is said.
-    let last = run(&sandbox, "disconnect gemini").exits(0).stdout;
-    assert!(last.contains("stays") && fs::symlink_metadata(&link).is_ok(), "{last}");
+    run(&sandbox, "disconnect gemini").exits(0);
+    assert!(fs::symlink_metadata(&link).is_err());
 }
 
 #[test]
@@ -456,7 +449,7 @@ fn trust_is_written_where_somebody_says_so_and_goes_with_the_relays() {
                 assert!(!sandbox.read(file).contains("loci") && sandbox.read(file).contains("mine"), "{}", sandbox.read(file));
             } else {
                 let mut after = sandbox.snapshot("home");
-                after.retain(|path, _| !path.starts_with(".loci"));
+                after.remove(&PathBuf::from(".loci"));
                 assert_eq!(after, before, "{harness}");
             }
         }
@@ -548,8 +541,7 @@ fn who_only_watches_is_asked_nothing_and_says_nothing() {
         assert_eq!(run(&sandbox, &format!("connect {harness} --check --json")).exits(0).json()["harnesses"][0]["standing"], "observed");
         run(&sandbox, &format!("connect {harness}")).exits(0);
         run(&sandbox, &format!("disconnect {harness}")).exits(0);
-        let left: Vec<_> =
-            sandbox.snapshot("home").into_keys().filter(|path| !path.as_os_str().is_empty() && !path.starts_with(".loci")).collect();
+        let left: Vec<_> = sandbox.snapshot("home").into_keys().filter(|path| !["", ".loci"].contains(&path.to_str().unwrap())).collect();
         assert!(left.is_empty(), "{harness}: {left:?}");
     }
 }
@@ -588,7 +580,7 @@ fn something_else_in_the_place_of_the_shim_is_left_alone() {
 
 #[test]
 fn wherever_it_fails_or_is_killed_the_settings_are_whole_and_once_more_does_it() {
-    let text = "{\n  \"model\": \"x\"\n}\n";
+    let text = "{\n  \"model\": \"x\" // fast\n}\n";
     for (verb, back) in [("connect", "disconnect"), ("disconnect", "connect")] {
         for fault in ["fail:N:28", "kill:N"] {
             let mut done = false;
@@ -626,223 +618,21 @@ fn wherever_it_fails_or_is_killed_the_settings_are_whole_and_once_more_does_it()
     }
 }
 
-/// How one of them stands.
-fn stands(sandbox: &Sandbox, harness: &str, code: i32) -> (String, String) {
-    let row = run(sandbox, &format!("connect {harness} --check --json")).exits(code).json()["harnesses"][0].clone();
-    (row["standing"].as_str().unwrap().to_owned(), row["why"].as_str().unwrap_or_default().to_owned())
-}
-
-#[test]
-fn settings_that_the_harness_itself_can_not_read_are_refused_with_their_line() {
-    let files = ALL.into_iter().filter(|(harness, _)| ["claude", "codex", "gemini", "qwen"].contains(harness));
-    for (harness, file) in files {
-        let comments = ["gemini", "qwen"].contains(&harness);
-        for (text, line, bad) in [
-            ("{\n  \"a\": {}, // c\n  \"b\": {}\n}\n", 2, !comments),
-            ("{\n  \"a\": {},\n}\n", 3, true),
-            ("{\n\n  \"a\": \"x\ty\"\n}\n", 3, true),
-            ("{\n  \"a\": {}\n}\n", 0, false),
-        ] {
-            let sandbox = world();
-            sandbox.file(file, text);
-            if !bad {
-                run(&sandbox, &format!("connect {harness}")).exits(0);
-                continue;
-            }
-            let refused = run(&sandbox, &format!("connect {harness}")).exits(2).stderr;
-            assert!(
-                refused.contains(&format!(":{line}")) && refused.contains("can't read it") && refused.contains("hint: "),
-                "{harness}: {refused}"
-            );
-            assert_eq!(sandbox.read(file), text);
-            // Spoilt afterwards: it is in no effect, and can be taken out all the same.
-            sandbox.file(file, "{\n  \"a\": {}\n}\n");
-            run(&sandbox, &format!("connect {harness}")).exits(0);
-            let there = sandbox.read(file);
-            let spoilt = format!("{},\n}}\n", there.trim_end().strip_suffix('}').unwrap().trim_end());
-            sandbox.file(file, &spoilt);
-            let all = run(&sandbox, "connect --check").exits(1).stdout;
-            assert!(all.contains("broken: line ") && all.contains("can't read it"), "{harness}: {all}");
-            assert!(run(&sandbox, &format!("connect {harness} --check")).exits(2).stderr.contains("can't read it"));
-            run(&sandbox, &format!("disconnect {harness}")).exits(0);
-            assert!(!sandbox.read(file).contains("loci"), "{}", sandbox.read(file));
-        }
-    }
-}
-
-#[test]
-fn a_switch_of_the_harness_that_turns_the_relays_off_is_told() {
-    let sandbox = world();
-    for harness in ["claude", "cline", "codex", "copilot", "gemini", "qwen"] {
-        run(&sandbox, &format!("connect {harness}{}", if harness == "codex" { " --trust" } else { "" })).exits(0);
-        assert_eq!(stands(&sandbox, harness, 0).0, "connected");
-    }
-    let config = "home/.codex/config.toml";
-    let trusted = sandbox.read(config);
-    for (change, wanted, why) in [
-        (format!("[features]\nhooks = false\n{trusted}"), "tampered", "features.hooks"),
-        (format!("features.codex_hooks = false\n{trusted}"), "tampered", "features.codex_hooks"),
-        (trusted.replacen("trusted_hash", "enabled = false\ntrusted_hash", 1), "tampered", "enabled"),
-        (format!("a=\n{trusted}"), "silent", "line 1"),
-        (trusted.replace("sha256:", "sha256:0"), "silent", "loci connect codex --trust"),
-        (format!("[other]\nhooks = false\n{trusted}"), "connected", ""),
-    ] {
-        sandbox.file(config, &change);
-        let (word, said) = stands(&sandbox, "codex", i32::from(wanted != "connected"));
-        assert!(word == wanted && said.contains(why), "{change}: {word}: {said}");
-    }
-    sandbox.file("home/.copilot/settings.json", "{\"disableAllHooks\": true}");
-    assert_eq!(stands(&sandbox, "copilot", 1).0, "tampered");
-    let gemini = "home/.gemini/settings.json";
-    let mut now: Value = serde_json::from_str(&sandbox.read(gemini)).unwrap();
-    now["hooksConfig"] = json!({ "disabled": ["loci"] });
-    sandbox.file(gemini, now.to_string());
-    assert_eq!(stands(&sandbox, "gemini", 1).0, "tampered");
-    let cline = sandbox.path("home/.cline/hooks/PreToolUse.sh");
-    fs::set_permissions(&cline, fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(stands(&sandbox, "cline", 1).0, "tampered");
-    run(&sandbox, "connect cline").exits(0);
-    assert_eq!(stands(&sandbox, "cline", 0).0, "connected");
-    // At the moment of connecting it is said as well.
-    sandbox.file("home/.qwen/settings.json", "{\"disableAllHooks\": true}");
-    let said = run(&sandbox, "connect qwen").exits(0).stdout;
-    assert!(said.contains("runs no hook now") && said.contains("disableAllHooks"), "{said}");
-}
-
-#[test]
-fn what_codex_trusts_is_written_however_its_settings_are() {
-    for text in [
-        "[hooks]\nstate = { \"a\" = { trusted_hash = \"q\" } }\n",
-        "hooks = { state = {} }\n[z]\nx = 1\n",
-        "model = \"x\"\r\n[features]\r\nweb = true\r\n",
-        "[other]\nhooks = { x = 1 }\n",
-    ] {
-        let sandbox = world();
-        sandbox.file("home/.codex/config.toml", text);
-        run(&sandbox, "connect codex --trust").exits(0);
-        let there = sandbox.read("home/.codex/config.toml");
-        assert!(toml::de::DeTable::parse(&there).is_ok(), "{there}");
-        assert_eq!(stands(&sandbox, "codex", 0).0, "connected", "{there}");
-        sandbox.file("home/.codex/config.toml", format!("{there}\n# mine\n"));
-        run(&sandbox, "disconnect codex").exits(0);
-        let left = sandbox.read("home/.codex/config.toml");
-        assert!(toml::de::DeTable::parse(&left).is_ok() && !left.contains("hooks.json") && left.contains("# mine"), "{left}");
-    }
-    let sandbox = world();
-    sandbox.file("home/.codex/config.toml", "x = 1\na=\n");
-    let refused = run(&sandbox, "connect codex --trust").exits(2).stderr;
-    assert!(refused.contains("config.toml:2") && refused.contains("not valid TOML"), "{refused}");
-    assert!(!sandbox.path("home/.codex/hooks.json").exists());
-    // Of a project as well.
-    let sandbox = world();
-    run(&sandbox, "connect codex --shared . --trust").exits(0);
-    let shared = |code: i32| {
-        let row = run(&sandbox, "connect codex --shared . --check --json").exits(code).json()["harnesses"][0].clone();
-        row["standing"].as_str().unwrap().to_owned()
-    };
-    assert_eq!(shared(0), "connected");
-    // Each takes back its own alone.
-    run(&sandbox, "connect codex --trust").exits(0);
-    run(&sandbox, "disconnect codex").exits(0);
-    assert_eq!(shared(0), "connected");
-    run(&sandbox, "disconnect codex --shared .").exits(0);
-    let left = if sandbox.path("home/.codex/config.toml").exists() { sandbox.read("home/.codex/config.toml") } else { String::new() };
-    assert!(!left.contains("trusted_hash"), "{left}");
-}
-
-#[test]
-fn what_somebody_added_to_a_file_of_ours_is_kept() {
-    for (harness, file, more) in [
-        ("cline", "home/.cline/hooks/PreToolUse.sh", "# MINE\n"),
-        ("opencode", "home/.config/opencode/plugin/loci.js", "// MINE\n"),
-        ("pi", "home/.pi/agent/extensions/loci.ts", "// MINE\n"),
-        ("copilot", "home/.copilot/hooks/loci.json", "// MINE\n"),
-    ] {
-        for (verb, lost) in [("disconnect", false), ("disconnect", true), ("connect", false)] {
-            let sandbox = world();
-            run(&sandbox, &format!("connect {harness}")).exits(0);
-            let text = sandbox.read(file) + more;
-            sandbox.file(file, &text);
-            assert_eq!(stands(&sandbox, harness, 1).0, "differs", "{harness}");
-            if lost {
-                fs::remove_dir_all(sandbox.path("state")).unwrap();
-            }
-            let said = run(&sandbox, &format!("{verb} {harness}")).exits(0).stdout;
-            assert!(said.contains(".yours"), "{harness}: {said}");
-            assert_eq!(sandbox.read(format!("{file}.yours")), text);
-            assert_eq!(sandbox.path(file).exists(), verb == "connect", "{harness}");
-        }
-    }
-    // Entries can be told apart.
-    let (sandbox, file) = (world(), "home/.copilot/hooks/loci.json");
-    run(&sandbox, "connect copilot").exits(0);
-    let mut now: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
-    now["hooks"]["preToolUse"].as_array_mut().unwrap().push(json!({ "type": "command", "bash": "mine" }));
-    sandbox.file(file, now.to_string());
-    assert_eq!(stands(&sandbox, "copilot", 1).0, "differs");
-    run(&sandbox, "disconnect copilot").exits(0);
-    let left: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
-    assert_eq!(left["hooks"]["preToolUse"], json!([{ "type": "command", "bash": "mine" }]));
-    assert!(!sandbox.read(file).contains("loci gate"));
-}
-
-#[test]
-fn a_file_with_a_second_name_is_left_alone() {
-    let sandbox = world();
-    sandbox.file(CLAUDE, "{}");
-    fs::hard_link(sandbox.path(CLAUDE), sandbox.path("home/dots.json")).unwrap();
-    let refused = run(&sandbox, "connect claude").exits(2).stderr;
-    assert!(refused.contains("hard link") && refused.contains("hint: cp"), "{refused}");
-    assert_eq!(sandbox.read(CLAUDE), "{}");
-}
-
-#[test]
-fn a_text_that_somebody_else_writes_at_the_same_moment_wins() {
-    use loci::sys::disk;
-    let sandbox = world();
-    let path = sandbox.path("home/settings.json");
-    fs::write(&path, "0").unwrap();
-    // Something else stands there: nothing is touched.
-    assert!(disk::replace_known(&path, b"new", None, b"old").is_err());
-    assert!(disk::remove_known(&path, b"old").is_err());
-    assert_eq!(fs::read(&path).unwrap(), b"0");
-    let last = 400;
-    let editor = {
-        let (path, temp) = (path.clone(), sandbox.path("home/editor"));
-        std::thread::spawn(move || {
-            for n in 1..=last {
-                fs::write(&temp, n.to_string()).unwrap();
-                fs::rename(&temp, &path).unwrap();
-            }
-        })
-    };
-    let mut seen = 0;
-    while !editor.is_finished() {
-        let was = fs::read(&path).unwrap();
-        let _ = disk::replace_known(&path, &[was.as_slice(), b"!"].concat(), None, &was);
-        let number: u32 = String::from_utf8(fs::read(&path).unwrap()).unwrap().trim_end_matches('!').parse().unwrap();
-        assert!(number >= seen, "an older text was put back: {number} after {seen}");
-        seen = number;
-    }
-    editor.join().unwrap();
-    let at_the_end = String::from_utf8(fs::read(&path).unwrap()).unwrap();
-    assert_eq!(at_the_end.trim_end_matches('!'), last.to_string());
-}
-
 /// Settings as they may be: keys in any order, hooks of others, comments, any spacing.
 fn settings() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\"model\": \"x\"".to_owned()),
         Just("\"env\": {\"A\": \"}\"}".to_owned()),
-        Just("\"list\": [1, // one\n 2]".to_owned()),
-        Just("\"hooks\": {\"BeforeTool\": [{\"matcher\": \"*\", \"hooks\": []}], \"Stop\": [ ]}".to_owned()),
-        Just("\"hooks\": {\"BeforeTool\": [ /* none */ ]}".to_owned()),
+        Just("\"list\": [1, // one\n 2,]".to_owned()),
+        Just("\"hooks\": {\"PreToolUse\": [{\"matcher\": \"*\", \"hooks\": []}], \"Stop\": [ ]}".to_owned()),
+        Just("\"hooks\": {\"PreToolUse\": [ /* none */ ]}".to_owned()),
         Just("\"hooks\": { }".to_owned()),
     ];
     let gap = prop_oneof![Just(""), Just(" "), Just("\n"), Just("\r\n\t"), Just(" // c\n"), Just("/* c */")];
-    (proptest::collection::vec((gap.clone(), piece), 0..4), gap).prop_map(|(pieces, end)| {
+    (proptest::collection::vec((gap.clone(), piece), 0..4), gap, any::<bool>()).prop_map(|(pieces, end, comma)| {
         let body: Vec<String> = pieces.iter().map(|(gap, piece)| format!("{gap}{piece}")).collect();
-        format!("{{{}{end}}}", body.join(","))
+        let comma = if comma && !body.is_empty() { "," } else { "" };
+        format!("{{{}{comma}{end}}}", body.join(","))
     })
 }
 
@@ -850,18 +640,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
     fn connect_and_disconnect_are_the_identity(text in settings(), lost in any::<bool>()) {
-        let (sandbox, file) = (world(), "home/.gemini/settings.json");
-        sandbox.file(file, &text);
-        run(&sandbox, "connect gemini").exits(0);
-        prop_assert!(sandbox.read(file).contains("gate --for gemini"));
+        let sandbox = world();
+        sandbox.file(CLAUDE, &text);
+        run(&sandbox, "connect claude").exits(0);
+        prop_assert_eq!(sandbox.read(CLAUDE).matches("gate --for claude").count(), GATES);
         if lost {
             fs::remove_dir_all(sandbox.path("state")).unwrap();
         }
-        run(&sandbox, "disconnect gemini").exits(0);
-        let back = sandbox.read(file);
+        run(&sandbox, "disconnect claude").exits(0);
+        let back = sandbox.read(CLAUDE);
         if lost {
             // Without the receipt nobody knows that a list was there and empty: it says nothing.
-            let empty = |text: &str| solid(text).replace("\"BeforeTool\":[]", "").replace("\"hooks\":{}", "");
+            let empty = |text: &str| solid(text).replace("\"PreToolUse\":[]", "").replace("\"hooks\":{}", "");
             prop_assert!(empty(&back).len() <= empty(&text).len() && !back.contains("gate"), "{} → {}", text, back);
         } else {
             prop_assert_eq!(back, text);

@@ -37,7 +37,7 @@ pub struct ConnectArgs {
     #[arg(long, conflicts_with = "check")]
     observe: bool,
     /// Tell the harness as well that the relays are trusted, where it keeps that in a file
-    #[arg(long, conflicts_with = "check")]
+    #[arg(long, conflicts_with_all = ["check", "shared"])]
     trust: bool,
     /// Print what would be changed, and change nothing
     #[arg(long)]
@@ -107,7 +107,7 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let ground = ground(context, &user_home);
     let program = program()?;
     if args.trust && !trust::is_kept(adapter) {
-        let message = format!("failed to tell {} to trust the relays: it asks for no leave before it runs them", adapter.title);
+        let message = format!("{} keeps nothing about hooks of a user that could be written", adapter.title);
         return Err(Failure::new("usage", message).hint(format!("loci connect {}{}", adapter.name, args.reach.words())));
     }
     let at = time::to_second(time::now());
@@ -121,49 +121,13 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
     let flags = [(args.observe, " --observe"), (args.trust, " --trust")].into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag);
     let command = format!("loci connect {}{}{}", adapter.name, args.reach.words(), flags.collect::<String>());
-    let needs = needs(adapter, &reach, &ground, &change, args.trust);
-    let done = if args.observe { "observed" } else { "connected" };
-    finish(context, adapter, &change, &Doing { verb: "connect", done, command: &command, dry_run: args.dry_run, needs })
-}
-
-/// What the harness still needs, and what is to be known.
-fn needs(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, change: &Change, trusting: bool) -> Vec<String> {
-    let mut needs: Vec<String> = Vec::new();
-    // The first need of a harness that keeps what is trusted is to be told.
-    let (leave, others) = adapter.wiring.needs.split_at(usize::from(trust::is_kept(adapter)).min(adapter.wiring.needs.len()));
-    if !trusting && !change.is_trusted(adapter, ground) {
-        let dir = if let Reach::Shared(dir) = reach { format!(" --shared {}", word(dir)) } else { String::new() };
-        needs.extend(leave.iter().map(|need| format!("{need} Or say it here: `loci connect {}{dir} --trust`.", adapter.name)));
-    }
-    if !change.plan.is_empty() {
-        needs.extend(others.iter().map(|need| (*need).to_owned()));
-    }
-    if let Reach::Shared(_) = reach {
-        needs.extend(adapter.wiring.needs_shared.iter().map(|need| (*need).to_owned()));
-    }
-    if let Reach::Shared(dir) | Reach::Project(dir) = reach
-        && adapter.name == "claude"
-    {
-        needs.push(format!(
-            "{} reads it only where it is started in {} itself: an agent that is started in a directory below is not asked. `loci connect {}` holds everywhere.",
-            adapter.title,
-            shown::path(dir),
-            adapter.name
-        ));
-    }
-    if let Reach::Project(dir) = reach {
-        let rel = change.file.strip_prefix(dir).unwrap_or(&change.file);
-        needs.push(format!(
-            "it names this home, and nothing keeps git from taking it along: write {} into .git/info/exclude",
-            shown::path(rel)
-        ));
-    }
-    if let Some(why) = change.switched_off(adapter, ground) {
-        needs.push(format!("{} runs no hook now: {why}", adapter.title));
-    }
+    let shared: &[_] = if matches!(reach, Reach::Shared(_)) { adapter.wiring.needs_shared } else { &[] };
+    // The first need of a harness that keeps such a file is to be told.
+    let mut needs: Vec<String> =
+        adapter.wiring.needs.iter().skip(usize::from(args.trust)).chain(shared).map(|need| (*need).to_owned()).collect();
     needs
         .extend(change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command))));
-    needs
+    finish(context, adapter, &change, &Doing { verb: "connect", done: "connected", command: &command, dry_run: args.dry_run, needs })
 }
 
 /// Connects a harness for the user, as `loci connect NAME` does.
@@ -190,16 +154,7 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     let plan = || connect::disconnect(adapter, &reach, &ground).map_err(|error| failed(error, adapter));
     let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
     let command = format!("loci disconnect {}{}", adapter.name, args.reach.words());
-    let link = ground.link();
-    let stays = (change.last && disk::look(&link)?.is_some()).then(|| {
-        format!(
-            "{} stays: relays that are tracked with a project (`--shared`) call it. Where there are none: rm {}",
-            shown::path(&link),
-            word(&link)
-        )
-    });
-    let needs = stays.into_iter().collect();
-    let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs };
+    let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs: Vec::new() };
     finish(context, adapter, &change, &doing)
 }
 
@@ -243,16 +198,7 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'
     let file = context.shown(&change.file);
     let title = adapter.title;
     if change.plan.is_empty() {
-        context.print(
-            || {
-                let mut text = format!("{title} is {done} already ({file})\n");
-                for need in &doing.needs {
-                    let _ = writeln!(text, "note: {need}");
-                }
-                text
-            },
-            || object(adapter, change, doing, false),
-        )?;
+        context.print(|| format!("{title} is {done} already ({file})\n"), || object(adapter, change, doing, false))?;
         return Ok(Answer::Yes);
     }
     if doing.dry_run {
@@ -278,13 +224,6 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'
     context.print(
         || {
             let mut text = format!("{title} is {done} ({file})\n");
-            for edit in change.edits.iter().filter(|edit| edit.file != change.file && edit.before != edit.after) {
-                let _ = writeln!(text, "  changed {}", context.shown(&edit.file));
-            }
-            for (from, to) in &change.kept {
-                let _ =
-                    writeln!(text, "note: somebody has changed {}; what stood in it is kept as {}", context.shown(from), context.shown(to));
-            }
             for need in &doing.needs {
                 let _ = writeln!(text, "note: {need}");
             }
@@ -357,24 +296,9 @@ fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
         }
         ConnectError::File { path, why } => {
             let failure = Failure::new("settings", message).at(&path, None);
-            match why {
-                "it is read-only" => failure.hint(format!("chmod u+w {}", word(&path))),
-                connect::HARD_LINKED => {
-                    let (own, path) = (word(&path.with_extension("own")), word(&path));
-                    failure.hint(format!("cp -p {path} {own} && mv {own} {path}"))
-                }
-                _ => failure,
-            }
+            if why == "it is read-only" { failure.hint(format!("chmod u+w {}", word(&path))) } else { failure }
         }
-        ConnectError::NotOurs { path, .. } => {
-            let mut own = path.clone().into_os_string();
-            own.push(".own");
-            Failure::new("settings", message).at(&path, None).hint(format!("mv {} {}", word(&path), word(Path::new(&own))))
-        }
-        ConnectError::NoLocal { .. } if adapter.wiring.shared.is_some() => {
-            Failure::new("usage", message).hint(format!("loci connect {} --shared DIR", adapter.name))
-        }
-        ConnectError::NoLocal { .. } => Failure::new("usage", message).hint(format!("loci connect {}", adapter.name)),
+        ConnectError::NoLocal { .. } => Failure::new("usage", message).hint(format!("loci connect {} --shared DIR", adapter.name)),
         ConnectError::NoShared { .. } => Failure::new("usage", message).hint(format!("loci connect {}", adapter.name)),
         ConnectError::Disk(error) => error.into(),
     }
@@ -384,7 +308,7 @@ fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
 fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Context) -> (PathBuf, Standing) {
     let (path, line) = match error {
         ConnectError::Unfit { path, unfit } => (Some(path), Some(unfit.line)),
-        ConnectError::File { path, .. } | ConnectError::NotOurs { path, .. } => (Some(path), None),
+        ConnectError::File { path, .. } => (Some(path), None),
         ConnectError::Disk(error) => (Some(&error.path), None),
         ConnectError::NoLocal { .. } | ConnectError::NoShared { .. } => (None, None),
     };
@@ -399,51 +323,6 @@ fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Cont
     (file.unwrap_or_else(|| context.cwd.clone()), Standing::Broken(format!("{line}{why}")))
 }
 
-/// What sets it right, where one command does.
-fn fix(adapter: &Adapter, reach: &Reach, standing: &Standing) -> String {
-    let more = match reach {
-        Reach::User => String::new(),
-        Reach::Project(dir) => format!(" --project {}", word(dir)),
-        Reach::Shared(dir) => format!(" --shared {}", word(dir)),
-    };
-    match standing {
-        Standing::Differs => format!("; `loci connect {}{more}` sets it right", adapter.name),
-        // The program is gone.
-        Standing::Silent(why) if why.contains("exit code 127") => format!("; `loci connect {}{more}` makes the link anew", adapter.name),
-        _ => String::new(),
-    }
-}
-
-/// What the list by itself does not tell.
-fn remarks(context: &Context, only: Option<&Adapter>, reach: &Reach, ground: &Ground<'_>, rows: &[(&Adapter, &Standing)]) {
-    match reach {
-        Reach::Shared(_) => {
-            for (adapter, _) in rows.iter().filter(|(_, standing)| matches!(standing, Standing::Connected | Standing::Observed)) {
-                for need in adapter.wiring.needs_shared {
-                    context.say(&format!("note: {need} Whether it is was not looked at."));
-                }
-            }
-        }
-        Reach::User => {
-            let place = |dir: &Path| [Reach::Shared(dir.to_owned()), Reach::Project(dir.to_owned())];
-            for reach in place(&context.cwd) {
-                let there =
-                    |adapter: &&Adapter| !matches!(check::standing(adapter, &reach, ground, &[]), Ok((_, Standing::NotConnected)) | Err(_));
-                let all = harness::ALL.into_iter().filter(|adapter| only.is_none_or(|only| only.name == adapter.name));
-                let names: Vec<&str> = all.filter(there).map(|adapter| adapter.name).collect();
-                if !names.is_empty() {
-                    let flag = if matches!(reach, Reach::Shared(_)) { "--shared" } else { "--project" };
-                    context.say(&format!(
-                        "note: there are relays of this project as well ({}): loci connect --check {flag} .",
-                        names.join(", ")
-                    ));
-                }
-            }
-        }
-        Reach::Project(_) => {}
-    }
-}
-
 /// How it stands with one harness, or with all of them.
 fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> Outcome {
     let user_home = user_home(context);
@@ -453,17 +332,17 @@ fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> 
         // What a project says counts for whoever starts there.
         let others =
             [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten().map(|file| context.cwd.join(file)).collect::<Vec<_>>();
-        let found = match check::standing(adapter, reach, &ground, &others) {
-            // One that has no such file at all can't be connected there.
-            Err(ConnectError::NoLocal { .. } | ConnectError::NoShared { .. }) if only.is_none() => continue,
-            Err(error) if only.is_some() => return Err(failed(error, adapter)),
+        let found = check::standing(adapter, reach, &ground, &others).or_else(|error| match error {
+            // One that has no such file at all is not connected there.
+            ConnectError::NoLocal { .. } | ConnectError::NoShared { .. } if only.is_none() => {
+                Ok((context.cwd.clone(), Standing::NotConnected))
+            }
+            error if only.is_some() => Err(failed(error, adapter)),
             // One that can't be read must not hide how it stands with the others.
-            Err(error) => broken(&error, adapter, reach, context),
-            Ok(found) => found,
-        };
+            error => Ok(broken(&error, adapter, reach, context)),
+        })?;
         rows.push((adapter, found));
     }
-    remarks(context, only, reach, &ground, &rows.iter().map(|(adapter, (_, standing))| (*adapter, standing)).collect::<Vec<_>>());
     let good = |standing: &Standing| {
         matches!(standing, Standing::Connected | Standing::Observed) || (only.is_none() && *standing == Standing::NotConnected)
     };
@@ -471,7 +350,7 @@ fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> 
     context.print(
         || {
             let cells = |(adapter, (file, standing)): &(&Adapter, (PathBuf, Standing))| {
-                let why = standing.why().map(|why| format!(": {why}{}", fix(adapter, reach, standing))).unwrap_or_default();
+                let why = standing.why().map(|why| format!(": {why}")).unwrap_or_default();
                 vec![adapter.name.to_owned(), format!("{}{why}", standing.word().replace('-', " ")), context.shown(file)]
             };
             let rows: Vec<Vec<String>> = rows

@@ -7,6 +7,7 @@
 
 mod fire;
 mod load;
+mod loops;
 mod perceive;
 mod reap;
 mod start;
@@ -154,6 +155,9 @@ pub struct Clock<P> {
     posts: BTreeMap<String, perceive::Post>,
     perceived: Option<Duration>,
     polls: u64,
+    looked: loops::Looked,
+    /// What the turn of a loop that is being started has in its environment.
+    ticket: Option<String>,
     ticks: u64,
     /// How often a record changed.
     saves: u64,
@@ -186,6 +190,8 @@ impl<P: Processes> Clock<P> {
             posts: BTreeMap::new(),
             perceived: None,
             polls: 0,
+            looked: loops::Looked::default(),
+            ticket: None,
             ticks: 0,
             saves: 0,
             root,
@@ -223,6 +229,7 @@ impl<P: Processes> Clock<P> {
         self.guard("reload", now, Self::reload);
         self.guard("perception", now, Self::perceive);
         self.guard("fire", now, Self::fire);
+        self.guard("loops", now, Self::loops);
         self.guard("health check", now, Self::health);
     }
 

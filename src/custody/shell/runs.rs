@@ -1,7 +1,8 @@
 //! Which program a name runs: what the command itself has put in the way (`hash -p`, its own `PATH`, a file that it made),
 //! scripts that can be read, and the table for the rest.
 
-use super::engine::{Engine, Shell, UNK};
+use super::engine::{Engine, UNK};
+use super::state::Shell;
 use super::{Kind, picture, table};
 
 /// Where programs lie that are what their name says.
@@ -64,7 +65,7 @@ impl Engine<'_> {
             return Some(path.clone());
         }
         let own = sh.vars.contains_key("PATH");
-        if !own && !self.fs.changed() {
+        if !own && !self.fs.made_named(name) {
             return None;
         }
         let paths = self.var(sh, "PATH")?;

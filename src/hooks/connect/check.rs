@@ -1,16 +1,17 @@
 //! Whether a harness that is connected really asks, as far as can be seen without starting it: its
 //! configuration is read, and the command that stands in it is tried with a call that says nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::relay;
-use super::{ConnectError, Ground, Reach, dialect, is_ours, off, read, targets, text, trust};
+use super::{ConnectError, Ground, Reach, is_ours, read, splice, targets, text, trust};
 use crate::hooks::harness::{Adapter, Call, Relay};
 use crate::sys::disk;
 use crate::sys::env::Env;
 use crate::sys::program::Program;
-use crate::sys::shown;
 
 /// How it stands with a harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,54 +77,34 @@ pub fn standing(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, others: &
     let acts = ground.call(adapter, reach, false)?;
     let watches = ground.call(adapter, reach, true)?;
     let found = match adapter.wiring.relay {
-        Relay::Files(_) => whole(adapter, ground, &file, others, [&acts, &watches])?,
+        Relay::Files(_) => whole(adapter, &file, [&acts, &watches])?,
         Relay::Groups { .. } | Relay::Yaml(_) => match read(&file)? {
             None => Standing::NotConnected,
-            Some(now) => {
-                let shared = if let Reach::Shared(dir) = reach { format!(" --shared {}", shown::path(dir)) } else { String::new() };
-                look(adapter, ground, &file, &now, others, [&acts, &watches], &format!("loci connect {}{shared} --trust", adapter.name))?
-            }
+            Some(now) => look(adapter, ground, &file, &now, others, [&acts, &watches])?,
         },
     };
     Ok((file, found))
 }
 
 /// How it stands with a harness whose relays are files of ours.
-fn whole(
-    adapter: &Adapter,
-    ground: &Ground<'_>,
-    file: &Path,
-    others: &[PathBuf],
-    [acts, watches]: [&Call; 2],
-) -> Result<Standing, ConnectError> {
+fn whole(adapter: &Adapter, file: &std::path::Path, [acts, watches]: [&Call; 2]) -> Result<Standing, ConnectError> {
     let stands = |call: &Call| {
         let targets = targets(adapter, file.to_owned(), Some(call))?;
         targets.iter().try_fold(true, |all, target| {
             let now = read(&target.file)?.filter(|now| target.ours.is_some() || is_ours(adapter, now));
-            Ok::<_, ConnectError>(all && now.as_deref() == target.ours.as_ref().map(|ours| ours.text.as_bytes()))
+            Ok::<_, ConnectError>(all && now.as_deref() == target.ours.as_ref().map(|ours| ours.text.as_bytes()) && may_run(target))
         })
     };
-    let any = |call: &Call| {
-        targets(adapter, file.to_owned(), Some(call))?
-            .iter()
-            .try_fold(false, |any, target| Ok::<_, ConnectError>(any || read(&target.file)?.is_some_and(|now| is_ours(adapter, &now))))
-    };
-    let (full, observed) = (stands(acts)?, stands(watches)?);
-    if !full && !observed {
-        return Ok(if any(acts)? { Standing::Differs } else { Standing::NotConnected });
+    if stands(acts)? {
+        return Ok(tried(&acts.command()));
     }
-    if let Some(why) = off::thrown(adapter, ground, file, others) {
-        return Ok(Standing::Tampered(why));
+    if stands(watches)? {
+        return Ok(Standing::Observed);
     }
-    let call = if full { acts } else { watches };
-    if let Some(target) = targets(adapter, file.to_owned(), Some(call))?.iter().find(|target| !may_run(target)) {
-        let file = shown::path(&target.file);
-        return Ok(Standing::Tampered(format!(
-            "{file} may not be run as a program, so {} leaves it out: `loci connect {}` sets it right",
-            adapter.title, adapter.name
-        )));
-    }
-    Ok(if full { tried(&acts.command()) } else { Standing::Observed })
+    let any = targets(adapter, file.to_owned(), Some(acts))?
+        .iter()
+        .try_fold(false, |any, target| Ok::<_, ConnectError>(any || read(&target.file)?.is_some_and(|now| is_ours(adapter, &now))))?;
+    Ok(if any { Standing::Differs } else { Standing::NotConnected })
 }
 
 /// Whether a file that is a program can be run as one.
@@ -135,11 +116,10 @@ fn may_run(target: &super::Target) -> bool {
 fn look(
     adapter: &Adapter,
     ground: &Ground<'_>,
-    file: &Path,
+    file: &std::path::Path,
     now: &[u8],
     others: &[PathBuf],
     [acts, watches]: [&Call; 2],
-    trusting: &str,
 ) -> Result<Standing, ConnectError> {
     let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
     let now = text(file, Some(now))?;
@@ -147,20 +127,21 @@ fn look(
     if !relay::called_in(&lists, now).map_err(unfit)? {
         return Ok(Standing::NotConnected);
     }
-    // Nothing that stands in a file which its reader throws away is in effect.
-    dialect::check(adapter.name, adapter.title, now).map_err(unfit)?;
-    if let Some(why) = off::thrown(adapter, ground, file, others) {
-        return Ok(Standing::Tampered(why));
+    if let Relay::Groups { off: Some((keys, value)), .. } = adapter.wiring.relay {
+        for file in std::iter::once(&file.to_owned()).chain(others) {
+            if switched_off(file, keys, value) {
+                let why = format!("`{}` is {value} in {}", keys.join("."), crate::sys::shown::path(file));
+                return Ok(Standing::Tampered(why));
+            }
+        }
     }
     let watching = relay::stand_in(&relay::all(adapter, watches), now).map_err(unfit)?;
     if !watching && !relay::stand_in(&lists, now).map_err(unfit)? {
         return Ok(Standing::Differs);
     }
     let lists = if watching { relay::all(adapter, watches) } else { lists };
-    match trust::missing(adapter, ground, file, &lists, now, trusting).map_err(unfit)? {
-        Some(trust::Lack::Silent(why)) => return Ok(Standing::Silent(why)),
-        Some(trust::Lack::Off(why)) => return Ok(Standing::Tampered(why)),
-        None => {}
+    if let Some(why) = trust::missing(adapter, ground, file, &lists, now).map_err(unfit)? {
+        return Ok(Standing::Silent(why));
     }
     if watching {
         return Ok(Standing::Observed);
@@ -169,12 +150,21 @@ fn look(
     Ok(tried(&command))
 }
 
+/// Whether a configuration has the setting that switches all hooks off. One that can't be read says
+/// nothing.
+pub(super) fn switched_off(file: &std::path::Path, keys: &[&str], value: bool) -> bool {
+    let Some((first, rest)) = keys.split_first() else { return false };
+    let Ok(Some(data)) = disk::read_if_there(file) else { return false };
+    let Some(top) = std::str::from_utf8(&data).ok().and_then(|text| splice::top(text, first).ok().flatten()) else { return false };
+    rest.iter().try_fold(&top, |at, key| at.get(*key)) == Some(&Value::Bool(value))
+}
+
 /// Tries a command as the harness would run it.
 fn tried(command: &str) -> Standing {
     let program = Program {
-        file: Path::new("/bin/sh"),
+        file: std::path::Path::new("/bin/sh"),
         args: vec!["-c".into(), command.into()],
-        cwd: Path::new("/"),
+        cwd: std::path::Path::new("/"),
         // As the harness would: with the environment that it was started in.
         env: Env::of_process().vars,
         stdin: PROBE,
@@ -188,7 +178,10 @@ fn tried(command: &str) -> Standing {
         Ok(said) => {
             let code = said.code.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
             let words = String::from_utf8_lossy(&said.stderr);
-            Standing::Silent(format!("the command in it fails ({code}): {}", shown::text(words.lines().next().unwrap_or_default())))
+            Standing::Silent(format!(
+                "the command in it fails ({code}): {}",
+                crate::sys::shown::text(words.lines().next().unwrap_or_default())
+            ))
         }
         Err(error) => Standing::Silent(format!("the command in it can't be run: {error}")),
     }

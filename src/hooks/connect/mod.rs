@@ -5,13 +5,10 @@
 //! file, and the file as it was.
 
 pub mod check;
-mod dialect;
 mod jsonc;
-mod off;
 mod receipt;
 mod relay;
 pub mod splice;
-mod tables;
 pub mod tamper;
 pub mod trust;
 mod yaml;
@@ -75,10 +72,6 @@ pub struct Change {
     pub edits: Vec<Edit>,
     /// Commands that stand in it and call another `loci` than relays do: they are left alone.
     pub foreign: Vec<String>,
-    /// Files of ours that somebody has changed: where the changed text is kept, as their own.
-    pub kept: Vec<(PathBuf, PathBuf)>,
-    /// Whether nothing that was connected on this machine is left.
-    pub last: bool,
     /// How many files with what is trusted change along.
     trusted: usize,
     /// The folders that were made for files which are taken out.
@@ -103,22 +96,6 @@ impl Change {
     }
 }
 
-impl Change {
-    /// Whether the harness runs the relays as far as its leave goes: it wants none, or has it.
-    #[must_use]
-    pub fn is_trusted(&self, adapter: &Adapter, ground: &Ground<'_>) -> bool {
-        let Some(edit) = self.edits.first() else { return true };
-        let after = String::from_utf8_lossy(edit.after.as_deref().unwrap_or_default());
-        trust::is_given(adapter, ground, &edit.file, &after)
-    }
-
-    /// The switch of the harness's own that keeps the relays from being run, where it is thrown.
-    #[must_use]
-    pub fn switched_off(&self, adapter: &Adapter, ground: &Ground<'_>) -> Option<String> {
-        off::thrown(adapter, ground, &self.file, &[])
-    }
-}
-
 /// Why a configuration can't be worked on; reads on after "failed to …". Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -137,14 +114,6 @@ pub enum ConnectError {
         path: PathBuf,
         /// Why.
         why: &'static str,
-    },
-    /// Something else stands where a file of ours would.
-    #[error("change {}: something that is not ours stands there", shown::path(.path))]
-    NotOurs {
-        /// The file.
-        path: PathBuf,
-        /// The harness.
-        title: &'static str,
     },
     /// The harness reads no such file.
     #[error("connect {title} for one user in a project: it reads no file there that is not tracked")]
@@ -255,16 +224,8 @@ fn targets(adapter: &Adapter, file: PathBuf, call: Option<&Call>) -> Result<Vec<
 pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &Path, observe: bool) -> Result<Change, ConnectError> {
     let file = ground.file(adapter, reach)?;
     let call = ground.call(adapter, reach, observe)?;
-    let mut change = Change {
-        file: file.clone(),
-        edits: Vec::new(),
-        foreign: Vec::new(),
-        kept: Vec::new(),
-        last: false,
-        trusted: 0,
-        folders: Vec::new(),
-        plan: Plan::default(),
-    };
+    let mut change =
+        Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), trusted: 0, folders: Vec::new(), plan: Plan::default() };
     link(&mut change.plan, &ground.link(), program)?;
     for target in targets(adapter, file, Some(&call))? {
         if target.ours.is_none() && matches!(adapter.wiring.relay, Relay::Files(_)) {
@@ -302,15 +263,12 @@ fn put_in(
     let before = read(&file)?;
     let kept = Receipt::read(ground.state, adapter.name, &file)?;
     // What stood there without us: as it was kept, if nobody has been at it since.
-    let bare = bare(adapter, &file, before.as_deref(), kept.as_ref(), ground)?;
+    let bare = bare(adapter, &file, before.as_deref(), kept.as_ref(), ground.state)?;
     let program = ours.as_ref().is_some_and(|ours| ours.program);
-    let theirs = bare.theirs();
     let (after, made) = match ours {
         Some(ours) => {
-            match bare {
-                Bare::Theirs(None) => {}
-                Bare::Edited => keep_theirs(&file, before.as_deref(), change)?,
-                Bare::Theirs(Some(_)) => return Err(ConnectError::NotOurs { path: file, title: adapter.title }),
+            if bare.is_some() {
+                return Err(ConnectError::File { path: file, why: "something that is not ours stands there" });
             }
             (ours.text.into_bytes(), Vec::new())
         }
@@ -318,24 +276,21 @@ fn put_in(
             let lists = relay::lists(adapter, call);
             let unfit = |unfit| ConnectError::Unfit { path: file.clone(), unfit };
             let now = text(&file, before.as_deref())?;
-            dialect::check(adapter.name, adapter.title, now).map_err(unfit)?;
             change.foreign.extend(relay::foreign(&lists, now).map_err(unfit)?);
             if relay::stand_in(&relay::all(adapter, call), now).map_err(unfit)? {
                 (now.as_bytes().to_vec(), Vec::new())
             } else {
-                let bare = text(&file, theirs.as_deref())?;
+                let bare = text(&file, bare.as_deref())?;
                 let made = relay::missing(&lists, bare, before.is_none()).map_err(unfit)?;
                 (relay::put_into(&lists, bare).map_err(unfit)?.into_bytes(), made)
             }
         }
     };
-    let runs = |meta: disk::Meta| meta.mode & 0o100 != 0;
-    let idle = program && before.is_some() && !disk::look(&file)?.is_some_and(runs);
-    if before.as_ref() != Some(&after) || idle {
+    if before.as_ref() != Some(&after) {
         may_write(&file)?;
         let folders = missing_above(&file);
-        let receipt = Receipt::new(adapter.name, &file, made, theirs.as_deref(), &after, folders.clone(), kept.as_ref());
-        receipt.write(&mut change.plan, ground.state, theirs.as_deref())?;
+        let receipt = Receipt::new(adapter.name, &file, made, bare.as_deref(), &after, folders.clone(), kept.as_ref());
+        receipt.write(&mut change.plan, ground.state, bare.as_deref())?;
         change.plan.steps.extend(folders.into_iter().map(|path| Step::MakeDir { path }));
         let mode = match (before.is_none(), program, reach) {
             (_, true, _) => Some(0o755),
@@ -355,16 +310,8 @@ fn put_in(
 /// As [`connect`].
 pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Result<Change, ConnectError> {
     let file = ground.file(adapter, reach)?;
-    let mut change = Change {
-        file: file.clone(),
-        edits: Vec::new(),
-        foreign: Vec::new(),
-        kept: Vec::new(),
-        last: false,
-        trusted: 0,
-        folders: Vec::new(),
-        plan: Plan::default(),
-    };
+    let mut change =
+        Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), trusted: 0, folders: Vec::new(), plan: Plan::default() };
     let mut let_go = 0;
     let mut targets = targets(adapter, file, None)?;
     // The folder goes with the file that it came with, which was the first one.
@@ -373,8 +320,9 @@ pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Resu
         let_go += usize::from(take_out(adapter, &target.file, ground, &mut change)?);
     }
     let_go += change.trusted;
-    // The link stays: relays that are tracked with a project call it as well, and nobody knows where those are.
-    change.last = let_go > 0 && Receipt::count(ground.state)? <= let_go;
+    if let_go > 0 && Receipt::count(ground.state)? <= let_go {
+        unlink(&mut change.plan, &ground.link())?;
+    }
     Ok(change)
 }
 
@@ -382,11 +330,7 @@ pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Resu
 fn take_out(adapter: &Adapter, file: &Path, ground: &Ground<'_>, change: &mut Change) -> Result<bool, ConnectError> {
     let before = read(file)?;
     let kept = Receipt::read(ground.state, adapter.name, file)?;
-    let bare = bare(adapter, file, before.as_deref(), kept.as_ref(), ground)?;
-    if matches!(bare, Bare::Edited) {
-        keep_theirs(file, before.as_deref(), change)?;
-    }
-    let after = bare.theirs();
+    let after = bare(adapter, file, before.as_deref(), kept.as_ref(), ground.state)?;
     if kept.is_some()
         && let Some(now) = &before
         && trust::take_back(adapter, ground, file, text(file, Some(now))?, &mut change.plan)?
@@ -412,7 +356,7 @@ fn take_out(adapter: &Adapter, file: &Path, ground: &Ground<'_>, change: &mut Ch
                 let mut inner: Vec<PathBuf> = change.plan.steps.iter().filter_map(going).collect();
                 for folder in &change.folders {
                     let alone = disk::list(folder).is_ok_and(|there| there.iter().all(|entry| inner.contains(&folder.join(&entry.name))));
-                    if !alone || change.kept.iter().any(|(_, to)| to.starts_with(folder)) {
+                    if !alone {
                         break;
                     }
                     change.plan.steps.push(Step::RemoveDir { path: folder.clone() });
@@ -430,92 +374,40 @@ fn take_out(adapter: &Adapter, file: &Path, ground: &Ground<'_>, change: &mut Ch
     Ok(kept.is_some())
 }
 
-/// What stands in a configuration without our relays.
-enum Bare {
-    /// This; `None` where nothing is left of what was made.
-    Theirs(Option<Vec<u8>>),
-    /// It is a file of ours that somebody has changed: nobody can tell their words from ours.
-    Edited,
-}
-
-impl Bare {
-    fn theirs(&self) -> Option<Vec<u8>> {
-        match self {
-            Self::Theirs(theirs) => theirs.clone(),
-            Self::Edited => None,
-        }
-    }
-}
-
 /// What stands in a configuration without our relays: what was kept, byte for byte, where nobody has
-/// been at it since.
-fn bare(adapter: &Adapter, file: &Path, now: Option<&[u8]>, kept: Option<&Receipt>, ground: &Ground<'_>) -> Result<Bare, ConnectError> {
+/// been at it since; `None` where nothing is left of what was made.
+fn bare(adapter: &Adapter, file: &Path, now: Option<&[u8]>, kept: Option<&Receipt>, state: &Path) -> Result<Option<Vec<u8>>, ConnectError> {
     if let Some(receipt) = kept
-        && let Some(original) = receipt.original(ground.state, now)?
+        && let Some(original) = receipt.original(state, now)?
     {
-        return Ok(Bare::Theirs(original));
+        return Ok(original);
     }
-    let Some(now) = now else { return Ok(Bare::Theirs(None)) };
-    if let Relay::Files(make) = adapter.wiring.relay {
-        if !is_ours(adapter, now) {
-            return Ok(Bare::Theirs(Some(now.to_vec())));
-        }
-        let link = ground.link().to_str().map(str::to_owned);
-        let known = [link, None].into_iter().flat_map(|program| {
-            [false, true].into_iter().flat_map(move |observe| make(&Call { program: program.clone(), harness: adapter.name, observe }))
-        });
-        let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if known.into_iter().any(|ours| ours.name == name && ours.text.as_bytes() == now) || relay::only_ours(adapter.name, now) {
-            return Ok(Bare::Theirs(None));
-        }
-        let left = std::str::from_utf8(now).ok().and_then(|text| relay::without_ours(adapter.name, text));
-        return Ok(left.map_or(Bare::Edited, |left| Bare::Theirs(Some(left.into_bytes()))));
+    let Some(now) = now else { return Ok(None) };
+    if let Relay::Files(_) = adapter.wiring.relay {
+        // In this or an older form.
+        return Ok((!is_ours(adapter, now)).then(|| now.to_vec()));
     }
     let lists = relay::every(adapter);
     let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
     let text = text(file, Some(now))?;
     if !relay::called_in(&lists, text).map_err(unfit)? {
-        return Ok(Bare::Theirs(Some(now.to_vec())));
+        return Ok(Some(now.to_vec()));
     }
     // Without a receipt nobody knows what was made along; an empty list says nothing, so it goes.
     let made = |event: &str| kept.map_or(Made::Hooks, |receipt| receipt.made_for(event));
     let left = relay::taken_from(&lists, text, &made).map_err(unfit)?;
     let gone = left.trim().is_empty() && kept.is_some_and(|receipt| receipt.before.is_none());
-    Ok(Bare::Theirs((!gone).then(|| left.into_bytes())))
+    Ok((!gone).then(|| left.into_bytes()))
 }
 
-/// Adds to a plan that the text of a file of ours which somebody has changed is kept beside it, by a name that no
-/// harness reads.
-fn keep_theirs(file: &Path, now: Option<&[u8]>, change: &mut Change) -> Result<(), ConnectError> {
-    let Some(now) = now else { return Ok(()) };
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    for number in 1..100 {
-        let ending = if number == 1 { ".yours".to_owned() } else { format!(".yours-{number}") };
-        let path = file.with_file_name(format!("{name}{ending}"));
-        if disk::look(&path)?.is_none() {
-            change.plan.steps.push(Step::Write { path: path.clone(), data: now.to_vec(), mode: Some(0o600), was: None });
-            change.kept.push((file.to_owned(), path));
-            return Ok(());
-        }
-    }
-    Err(ConnectError::File {
-        path: file.to_owned(),
-        why: "it was changed, and there is no free name beside it to keep the changed text by",
-    })
-}
-
-/// Whether a file is one that is ours as a whole: it says so, or a command in it is.
+/// Whether a file is one that is ours as a whole: it says so near its top, or each command in it is.
 fn is_ours(adapter: &Adapter, now: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(now);
-    text.contains(OURS)
-        || relay::only_ours(adapter.name, now)
-        || (text.contains(GATE) && text.contains(&format!(" --for {}", adapter.name)))
+    let top = now.get(..now.len().min(200)).unwrap_or_default();
+    String::from_utf8_lossy(top).contains(OURS) || relay::only_ours(adapter.name, now)
 }
 
 /// What stands near the top of a file that is ours as a whole.
 const OURS: &str = "Put here by `loci connect ";
-/// What every command of ours has in it.
-const GATE: &str = "/.loci/bin/loci";
 
 fn read(file: &Path) -> Result<Option<Vec<u8>>, ConnectError> {
     if disk::look_through(file)?.is_some_and(|meta| meta.len > MAX_FILE) {
@@ -536,16 +428,9 @@ fn text<'a>(file: &Path, data: Option<&'a [u8]>) -> Result<&'a str, ConnectError
 fn may_write(file: &Path) -> Result<(), ConnectError> {
     match disk::look(file)? {
         Some(meta) if meta.mode & 0o200 == 0 => Err(ConnectError::File { path: file.to_owned(), why: "it is read-only" }),
-        // It is replaced by a new file: the other name would go on with the old one.
-        Some(meta) if meta.kind == Kind::File && disk::names_of(file) > 1 => {
-            Err(ConnectError::File { path: file.to_owned(), why: HARD_LINKED })
-        }
         _ => Ok(()),
     }
 }
-
-/// Why a file with several names is left alone.
-pub const HARD_LINKED: &str = "it has another name as well (a hard link), which would keep the old text";
 
 /// The folders above a path that are not there, outermost first.
 fn missing_above(path: &Path) -> Vec<PathBuf> {
@@ -570,6 +455,17 @@ fn link(plan: &mut Plan, link: &Path, program: &Path) -> Result<(), ConnectError
         Some(_) => return Err(ConnectError::File { path: link.to_owned(), why: "it is neither a link nor a program" }),
     }
     plan.steps.push(Step::Link { path: link.to_owned(), target: program.to_owned() });
+    Ok(())
+}
+
+/// Takes the link away, and its folder where nothing else is in it.
+fn unlink(plan: &mut Plan, link: &Path) -> Result<(), ConnectError> {
+    if disk::look(link)?.is_some_and(|meta| meta.kind == Kind::Link) {
+        plan.steps.push(Step::Unlink { path: link.to_owned(), target: disk::read_link(link)? });
+        if let Some(folder) = link.parent().filter(|folder| disk::list(folder).is_ok_and(|entries| entries.len() == 1)) {
+            plan.steps.push(Step::RemoveDir { path: folder.to_owned() });
+        }
+    }
     Ok(())
 }
 

@@ -175,21 +175,6 @@ pub(super) fn only_ours(harness: &str, data: &[u8]) -> bool {
     !hooks.is_empty() && hooks.iter().all(ours)
 }
 
-/// A file of hooks without the commands of ours, where there are others in it as well. `None` where it is no such file,
-/// or none of them is.
-pub(super) fn without_ours(harness: &str, text: &str) -> Option<String> {
-    let file: Value = serde_json::from_str(text).ok()?;
-    let ours = |hook: &Value| hook.get("bash").and_then(Value::as_str).is_some_and(|command| whose(command, harness) == Whose::Ours);
-    let mut left = text.to_owned();
-    for (event, list) in file.get("hooks")?.as_object()? {
-        let positions: Vec<usize> = list.as_array()?.iter().enumerate().filter(|(_, hook)| ours(hook)).map(|(at, _)| at).collect();
-        if !positions.is_empty() {
-            left = splice::remove(&left, event, &positions, Made::List).ok()?;
-        }
-    }
-    (left != text).then_some(left)
-}
-
 /// The hooks of a group; in YAML an element is the hook itself.
 fn hooks(group: &Value) -> &[Value] {
     match group.get("hooks") {
@@ -239,8 +224,6 @@ mod tests {
         let ours = r#"{"version":1,"hooks":{"a":[{"bash":"/h/.loci/bin/loci gate --for copilot"}]}}"#;
         assert!(only_ours("copilot", ours.as_bytes()));
         let mixed = r#"{"version":1,"hooks":{"a":[{"bash":"/h/.loci/bin/loci gate --for copilot"},{"bash":"mine"}]}}"#;
-        assert_eq!(without_ours("copilot", mixed).unwrap(), r#"{"version":1,"hooks":{"a":[{"bash":"mine"}]}}"#);
-        assert_eq!(without_ours("copilot", "{} // mine"), None);
         for other in [mixed, "{}", "", r#"{"hooks":{"a":[]}}"#] {
             assert!(!only_ours("copilot", other.as_bytes()), "{other}");
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Ground, Reach, off, receipt::Receipt, relay};
+use super::{Ground, Reach, check, receipt::Receipt, relay};
 use crate::hooks::harness::{Adapter, Relay};
 use crate::sys::disk;
 use crate::sys::env::Env;
@@ -41,7 +41,7 @@ pub fn change(adapter: &Adapter, env: &Env, payload: &[u8]) -> Option<Option<Str
 fn why(adapter: &Adapter, state: &Path, file: &Path, keys: &[&str], value: bool) -> Option<String> {
     let shown = crate::sys::shown::path(file);
     let tell = "Not taken over: what connects an agent's hooks is changed by a person alone, who starts the session anew for it.";
-    if off::switched_off(file, keys, value) {
+    if check::switched_off(file, keys, value) {
         return Some(format!("{tell} `{}` is {value} in {shown}.", keys.join(".")));
     }
     // Whoever disconnects takes the receipt away as well.

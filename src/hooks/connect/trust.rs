@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::receipt::Receipt;
 use super::relay::List;
 use super::splice::Unfit;
-use super::{ConnectError, Edit, Ground, missing_above, tables};
+use super::{ConnectError, Edit, Ground, missing_above};
 use crate::hooks::harness::{Adapter, Relay, Whose, whose};
+use crate::sys::disk;
 use crate::sys::plan::{Plan, Step};
-use crate::sys::{disk, shown};
 use crate::text::digest;
 
 /// One relay, as its harness names it where it keeps what is trusted.
@@ -24,62 +24,29 @@ struct Entry {
     value: String,
 }
 
-/// Why a harness leaves relays of ours out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Lack {
-    /// It has not been told to trust them, or can't read what it was told.
-    Silent(String),
-    /// They were switched off one by one.
-    Off(String),
-}
-
-/// Why a harness leaves relays of ours out; `None` where it asks for no leave, or has it. `trusting` is the command
-/// that gives it.
+/// Why a harness leaves relays of ours out; `None` where it asks for no leave, or has it.
 ///
 /// # Errors
 /// Where the lists can't be read.
-pub(super) fn missing(
-    adapter: &Adapter,
-    ground: &Ground<'_>,
-    file: &Path,
-    lists: &[List],
-    now: &str,
-    trusting: &str,
-) -> Result<Option<Lack>, Unfit> {
+pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, file: &Path, lists: &[List], now: &str) -> Result<Option<String>, Unfit> {
     let Some(kept) = kept(adapter, ground) else { return Ok(None) };
     let entries = entries(adapter, file, lists, now)?;
     let said = disk::read_if_there(&kept).ok().flatten().unwrap_or_default();
     let said = String::from_utf8_lossy(&said).into_owned();
-    if adapter.name == "codex" {
-        let shown = shown::path(&kept);
-        if let Err(unfit) = tables::kept(&said, "") {
-            return Ok(Some(Lack::Silent(format!("{} does not start: line {} of {shown}: {}", adapter.title, unfit.line, unfit.why))));
-        }
-        let off = |entry: &&Entry| tables::kept(&said, &entry.key).ok().flatten().is_some_and(|kept| kept.off);
-        if let Some(entry) = entries.iter().find(off) {
-            return Ok(Some(Lack::Off(format!("`enabled` is false for the relay at {} in {shown}", entry.event))));
-        }
-    }
-    let mut left: Vec<&str> = entries.iter().filter(|entry| !is_in(adapter, &said, entry)).map(|entry| entry.event.as_str()).collect();
-    left.dedup();
+    let left: Vec<&str> = entries.iter().filter(|entry| !is_in(adapter, &said, entry)).map(|entry| entry.event.as_str()).collect();
     if left.is_empty() || (adapter.name == "hermes" && accepts_all(now)) {
         return Ok(None);
     }
     let how = match adapter.name {
         "codex" => "start `codex` and say yes when it shows the new hooks",
-        _ => "start `hermes` at a terminal and say yes to each one",
+        _ => "start it at a terminal and say yes to each one",
     };
-    Ok(Some(Lack::Silent(format!(
-        "{} has not been told to trust the relays at {}: {how}, or run `{trusting}`",
+    Ok(Some(format!(
+        "{} has not been told to trust it at {}: {how}, or run `loci connect {} --trust`",
         adapter.title,
         left.join(", "),
-    ))))
-}
-
-/// Whether a harness was told that the relays which will stand in `text` are trusted.
-pub(super) fn is_given(adapter: &Adapter, ground: &Ground<'_>, file: &Path, text: &str) -> bool {
-    let lists = super::relay::every(adapter);
-    matches!(missing(adapter, ground, file, &lists, text, ""), Ok(None))
+        adapter.name
+    )))
 }
 
 /// Whether a harness has such a file at all.
@@ -120,9 +87,18 @@ pub(super) fn give(
         return Ok(None);
     }
     let unfit = |why: &str| ConnectError::Unfit { path: path.clone(), unfit: Unfit { line: 1, why: why.to_owned() } };
+    if said.lines().any(|line| line.trim_start().strip_prefix("hooks").is_some_and(|rest| rest.trim_start().starts_with('='))) {
+        return Err(unfit("`hooks` is written in one line: write it as tables"));
+    }
     let after = if adapter.name == "codex" {
-        let wanted: Vec<(&str, &str)> = new.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
-        tables::with(said, &wanted).map_err(|unfit| ConnectError::Unfit { path: path.clone(), unfit })?
+        let mut text = new.iter().fold(said.to_owned(), |text, entry| without(&text, &entry.key));
+        for entry in &new {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&format!("\n[hooks.state.{}]\ntrusted_hash = \"{}\"\n", json!(entry.key), entry.value));
+        }
+        text
     } else {
         let mut root: Value = if said.trim().is_empty() {
             json!({ "approvals": [] })
@@ -156,18 +132,14 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
     let lists = super::relay::every(adapter);
     let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
     let before = super::read(&path)?;
-    // Other relays of the same harness, of a project, may be trusted by the same file.
-    let others = Receipt::files(ground.state).into_iter().any(|(harness, other)| harness == adapter.name && other != path && other != file);
-    let original = receipt.original(ground.state, before.as_deref())?.filter(|_| !others);
-    let after = match (original, before.as_deref()) {
+    let after = match (receipt.original(ground.state, before.as_deref())?, before.as_deref()) {
         (Some(original), _) => original,
         (None, None) => None,
         (None, Some(now)) => {
             let said = super::text(&path, Some(now))?;
             let ours = entries.iter().filter(|entry| is_in(adapter, said, entry));
             let left = if adapter.name == "codex" {
-                let keys: Vec<&str> = ours.map(|entry| entry.key.as_str()).collect();
-                tables::without(said, &keys).map_err(|unfit| ConnectError::Unfit { path: path.clone(), unfit })?
+                ours.fold(said.to_owned(), |text, entry| without(&text, &entry.key))
             } else {
                 disapproved(said, &ours.collect::<Vec<_>>()).unwrap_or_else(|| said.to_owned())
             };
@@ -179,9 +151,6 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
             Some(data) => Step::Write { path, data, mode: None, was: Some(was) },
             None => Step::Remove { path, was, mode: 0o600 },
         });
-    }
-    if others {
-        return Ok(false);
     }
     receipt.remove(plan, ground.state)?;
     Ok(true)
@@ -257,8 +226,7 @@ fn snake(event: &str) -> String {
 /// Whether what is kept holds the entry.
 fn is_in(adapter: &Adapter, said: &str, entry: &Entry) -> bool {
     if adapter.name == "codex" {
-        let kept = tables::kept(said, &entry.key).ok().flatten();
-        return kept.is_some_and(|kept| kept.hash.as_deref() == Some(&entry.value));
+        return table(said, &entry.key).is_some_and(|(from, to)| said.get(from..to).is_some_and(|table| table.contains(&entry.value)));
     }
     let approvals = serde_json::from_str::<Value>(said).ok();
     let approvals = approvals.as_ref().and_then(|root| root.get("approvals")?.as_array());
@@ -266,6 +234,32 @@ fn is_in(adapter: &Adapter, said: &str, entry: &Entry) -> bool {
         let is = |item: &Value, key: &str, wanted: &str| item.get(key).and_then(Value::as_str) == Some(wanted);
         list.iter().any(|item| is(item, "event", &entry.key) && is(item, "command", &entry.value))
     })
+}
+
+/// Where the table of a hook's state stands in Codex's settings.
+fn table(text: &str, key: &str) -> Option<(usize, usize)> {
+    let heads = [format!("[hooks.state.{}]", json!(key)), format!("[hooks.state.'{key}']")];
+    let mut at = 0;
+    let mut from = None;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        if let Some(from) = from.filter(|_| bare.starts_with('[')) {
+            return Some((from, at));
+        }
+        if from.is_none() && heads.iter().any(|head| bare == head) {
+            from = Some(at);
+        }
+        at += line.len();
+    }
+    from.map(|from| (from, text.len()))
+}
+
+/// The settings without what an older relay at that place was trusted by.
+fn without(text: &str, key: &str) -> String {
+    match table(text, key) {
+        Some((from, to)) => [text.get(..from), text.get(to..)].into_iter().flatten().collect(),
+        None => text.to_owned(),
+    }
 }
 
 /// Whether Hermes runs every hook, agreed to or not.
@@ -291,5 +285,14 @@ mod tests {
             described("pre_tool_use", &json!({ "hooks": [hook] }), &hook),
             "{\"event_name\":\"pre_tool_use\",\"hooks\":[{\"async\":false,\"command\":\"x \\\"y\\\"\",\"timeout\":10,\"type\":\"command\"}]}"
         );
+    }
+
+    #[test]
+    fn a_table_is_found_by_its_whole_key_and_taken_out_alone() {
+        let text = "a = 1\n\n[hooks.state.\"/h:x:0:0\"]\ntrusted_hash = \"sha256:1\"\n\n[b]\nc = \"[hooks.state.\\\"/h:x:0:0\\\"]\"\n";
+        let (from, to) = table(text, "/h:x:0:0").unwrap();
+        assert!(text[from..to].contains("sha256:1") && !text[from..to].contains("[b]"));
+        assert_eq!(table(text, "/h:x:0:1"), None);
+        assert_eq!(without(text, "/h:x:0:0"), "a = 1\n\n[b]\nc = \"[hooks.state.\\\"/h:x:0:0\\\"]\"\n");
     }
 }
