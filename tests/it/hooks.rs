@@ -214,10 +214,12 @@ fn what_a_hook_makes_of_a_call_is_judged_like_the_call() {
     sandbox.file("repo/owned/.loci/owner.md", "---\nowner: bob\n---\n");
     let answer = json!({ "hookSpecificOutput": { "updatedInput": { "file_path": sandbox.path("repo/owned/x"), "content": "x" } } });
     sandbox.exec("repo/.loci/hooks/sly.sh", format!("#!/bin/sh\n# hook-events: before-tool\ncat >/dev/null\necho '{answer}'\n"));
+    trusted(&sandbox);
     let run = tool(&sandbox, "Write", json!({ "file_path": "mine.txt", "content": "x" })).exits(2);
     assert!(run.stderr.contains("bob"), "{run:?}");
     // And custody comes first: a hook is not even asked about what was refused.
     sandbox.exec("repo/.loci/hooks/sly.sh", "#!/bin/sh\n# hook-events: before-tool\ntouch asked\n");
+    trusted(&sandbox);
     tool(&sandbox, "Write", json!({ "file_path": "owned/y", "content": "x" })).exits(2);
     assert!(!sandbox.path("repo/asked").exists());
     tool(&sandbox, "Read", json!({ "file_path": "owned/y" })).exits(0);
@@ -236,10 +238,12 @@ fn a_block_ends_the_row_and_texts_add_up() {
         "#!/bin/sh\n# hook-events: before-tool\nif grep -q '\"seen\":1'; then echo '{\"additionalContext\":\"second\"}'; fi\n",
     );
     sandbox.exec("home/.loci/hooks/z.sh", "#!/bin/sh\n# hook-events: before-tool\necho '{\"additionalContext\":\"home\"}'\n");
+    trusted(&sandbox);
     let run = tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(0);
     assert_eq!(context(&run), "home\n\nfirst\n\nsecond");
     hook("aa.sh", "echo no >&2; exit 2");
     hook("c.sh", "touch asked");
+    trusted(&sandbox);
     tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(2);
     assert!(!sandbox.path("repo/asked").exists());
     // What has no channel waits for the next event that has one.
@@ -263,6 +267,7 @@ fn a_person_switches_hooks_and_an_agent_files_a_request() {
             format!("#!/bin/sh\n# hook-events: before-tool\necho '{{\"additionalContext\":\"{name}\"}}'\n"),
         );
     }
+    trusted(&sandbox);
     let said = || context(&tool(&sandbox, "Read", json!({ "file_path": "a" })).exits(0));
     assert_eq!(said(), "one.sh\n\ntwo.sh");
     // A slip of the pen must not switch off what stands guard.
