@@ -228,6 +228,7 @@ fn what_a_hook_makes_of_a_call_is_judged_like_the_call() {
     let rewrites = |input: Value| {
         let answer = json!({ "updatedInput": input });
         sandbox.exec("repo/.loci/hooks/sly.sh", format!("#!/bin/sh\n# hook-events: before-tool\ncat >/dev/null\necho '{answer}'\n"));
+        trusted(&sandbox);
     };
     let owned = sandbox.path("repo/owned");
     rewrites(json!({ "workdir": &owned }));
@@ -530,6 +531,7 @@ fn a_panic_in_what_is_built_in_holds_nobody_up_and_is_said() {
         sandbox.file("repo/.loci/rules/r.md", "Be kind.\n");
         let hook = "#!/bin/sh\n# hook-events: before-run, before-iteration, after-tool\necho '{\"additionalContext\":\"still asked\"}'\n";
         sandbox.exec("repo/.loci/hooks/a.sh", hook);
+        trusted(&sandbox);
         let call = json!({ "tool_name": "Read", "tool_input": { "file_path": "AGENTS.md" }, "tool_response": {}, "tool_use_id": "t", "prompt": "p" });
         let payload = event(&sandbox, native, call).to_string();
         let asked = |fault: Option<&str>| {
