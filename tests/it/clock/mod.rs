@@ -1,5 +1,7 @@
 //! The clock as a program: real processes, real kills. What time it is, the test says.
 
+mod endings;
+mod verbs;
 mod wake;
 
 use std::fs;
