@@ -5,6 +5,9 @@
 //! a flag for it (`-C target-feature=+crt-static`), but Cargo hands that to procedural macros as
 //! well, which then can't be built. So the same is said to the linker here, for the program alone.
 //! Where anything that it takes is missing, the program is linked as usual and works the same.
+//!
+//! And the functions that a call of the gate goes through are laid side by side ([`ORDER`]): spread over the
+//! whole program, the pages that they lie in cost as much as the rest of the call.
 
 #![expect(clippy::disallowed_methods, reason = "a build script talks to Cargo on standard output and asks the compiler")]
 
@@ -16,8 +19,12 @@ use std::process::Command;
 /// Set to anything: link as usual.
 const SWITCH: &str = "LOCI_LINK_DYNAMIC";
 
+/// Which functions lie side by side; `tests/bench/startup-order` writes it.
+const ORDER: &str = "src/startup.order";
+
 fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
+    println!("cargo::rerun-if-changed={ORDER}");
     println!("cargo::rerun-if-env-changed={SWITCH}");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|is| is == value);
     let native = env::var("HOST").ok() == env::var("TARGET").ok();
@@ -67,16 +74,41 @@ fn static_link(out: &Path) -> Option<Vec<String>> {
         // A weak name that no static library has is nobody's; without this it would wait for a loader.
         "-Wl,-z,nodynamic-undefined-weak".to_owned(),
         format!("-L{}", folder.display()),
+        // What a library needs of one that some linkers have done with by then.
+        "-lc".to_owned(),
+        "-lgcc".to_owned(),
+        "-lgcc_eh".to_owned(),
     ];
+    let mut ordered = words.clone();
+    ordered.extend(side_by_side(&folder));
+    if ordered.len() > words.len() && works(&folder, &ordered) {
+        return Some(ordered);
+    }
+    works(&folder, &words).then_some(words)
+}
+
+/// Says to the linker which functions come first: a script that adds one section to its own. A name in it that
+/// the program doesn't have means nothing.
+fn side_by_side(folder: &Path) -> Option<String> {
+    let order = fs::read_to_string(ORDER).ok()?;
+    let name = |line: &&str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.$*".contains(&b));
+    let sections: String = order.lines().filter(name).map(|name| format!("    *(.text.{name} .text.unlikely.{name})\n")).collect();
+    let script = folder.join("order.ld");
+    fs::write(&script, format!("SECTIONS\n{{\n  .text.gate :\n  {{\n{sections}  }}\n}}\nINSERT BEFORE .text;\n")).ok()?;
+    Some(format!("-Wl,-T,{}", script.display()))
+}
+
+/// Whether a small program that is linked so works.
+fn works(folder: &Path, words: &[String]) -> bool {
     let (source, program) = (folder.join("probe.rs"), folder.join("probe"));
-    fs::write(&source, PROBE).ok()?;
-    let mut rustc = Command::new(env::var_os("RUSTC")?);
+    let Some(rustc) = env::var_os("RUSTC").filter(|_| fs::write(&source, PROBE).is_ok()) else { return false };
+    let mut rustc = Command::new(rustc);
     rustc.arg("--edition=2024").arg("-o").arg(&program).arg(&source);
-    for word in &words {
+    for word in words {
         rustc.arg("-C").arg(format!("link-arg={word}"));
     }
-    let linked = rustc.output().ok()?.status.success();
-    (linked && Command::new(&program).output().ok()?.status.success()).then_some(words)
+    let went = |command: &mut Command| command.output().is_ok_and(|out| out.status.success());
+    went(&mut rustc) && went(&mut Command::new(&program))
 }
 
 /// Threads, unwinding, thread-local destructors, the environment and numbers have to work.
