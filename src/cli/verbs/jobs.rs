@@ -195,6 +195,36 @@ fn world(context: &Context) -> Result<World, Failure> {
     Ok(World { root, found, trust, records })
 }
 
+/// How one job stands, for whoever shows an agent.
+pub(super) struct Standing {
+    /// Whether it may run, or why not.
+    pub(super) state: String,
+    /// What came of its last instant.
+    pub(super) last: Option<&'static str>,
+    /// Whether it stands in the ledger.
+    pub(super) stuck: bool,
+}
+
+/// How the jobs of a root stand, by name; of the bodies that mail wakes, those that are handed in.
+pub(super) fn standing(root: Root, wakes: Vec<Job>) -> Result<BTreeMap<String, Standing>, Failure> {
+    let mut found = read_all(&root)?;
+    found.jobs.extend(wakes.into_iter().map(Arc::new));
+    let trust = Trust::read(&root.state, &root.dir)?;
+    let records = Store::read(&Store::folder(&root.state, &root.dir))?.0.records;
+    let ledger = crate::clock::ledger::read(&root.dir)?;
+    let world = World { root, found, trust, records };
+    let one = |name: &str, state: String| {
+        let last = world.records.get(name).and_then(|record| record.outcome).map(|outcome| outcome.word());
+        (name.to_owned(), Standing { state, last, stuck: ledger.open.contains_key(name) })
+    };
+    let refused = |error: &LoadError| {
+        let name = error.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        one(&name, format!("refused: {}", shown::text(&error.why)))
+    };
+    let jobs = world.found.jobs.iter().map(|job| one(&job.name, world.state(job).word().to_owned()));
+    Ok(jobs.chain(world.found.errors.iter().map(refused)).collect())
+}
+
 impl World {
     fn job(&self, name: &str) -> Result<&Arc<Job>, Failure> {
         if let Some(job) = self.found.jobs.iter().find(|job| &*job.name == name) {
@@ -265,8 +295,10 @@ fn list(context: &Context) -> Outcome {
             };
             let mut rows: Vec<Vec<String>> = world.found.jobs.iter().map(row).collect();
             for error in &world.found.errors {
-                let name = error.path.file_stem().unwrap_or_default();
-                rows.push(vec![shown::path(Path::new(name)).to_string(), "-".to_owned(), "-".to_owned(), format!("refused: {}", shown::text(&error.why))]);
+                // A body that can't be woken is no job by the name of its file.
+                let is_body = error.path.file_name().is_some_and(|name| name == "agent.md");
+                let name = if is_body { context.shown(&error.path) } else { shown::path(Path::new(error.path.file_stem().unwrap_or_default())).to_string() };
+                rows.push(vec![name, "-".to_owned(), "-".to_owned(), format!("refused: {}", shown::text(&error.why))]);
             }
             if rows.is_empty() { "no jobs\n".to_owned() } else { table(&rows) }
         },

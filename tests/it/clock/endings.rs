@@ -159,7 +159,7 @@ fn a_kill_at_any_moment_leaves_a_state_that_can_be_read() {
         world.time(round + 1);
         killed += usize::from(Run::of(&mut command, None).code.is_none());
         let (found, wrong) = Store::read(&world.store()).unwrap();
-        assert_eq!((wrong, found.records.keys().collect::<Vec<_>>()), (None, vec!["a"]), "round {round}");
+        assert_eq!((wrong, found.records.keys().collect::<Vec<_>>()), (None, vec![&"a".to_owned()]), "round {round}");
     }
     assert!(killed > 100, "only {killed} kills hit");
     world.time(300);
