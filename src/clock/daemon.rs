@@ -180,7 +180,7 @@ fn open(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, knock: Option<&Sen
     let mut kept = Vec::new();
     let held = match roots.first() {
         // A policy with a typo must not pass for none.
-        Some(root) => Held::of(settings::load(&root.home).map_err(DaemonError::Settings)?.custody),
+        Some(root) => Held::of(settings::load(&root.home).map_err(DaemonError::Settings)?.custody, &root.dir, env),
         None => Held::No,
     };
     for (at, root) in roots.into_iter().enumerate() {

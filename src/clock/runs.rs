@@ -21,9 +21,9 @@ use crate::sys::disk::{self, PathError};
 use crate::sys::env::{self, Env};
 use crate::sys::fault;
 use crate::sys::gated::{Gated, Start};
-use crate::sys::jail;
 use crate::sys::lineage::{Lineage, Member, Signal};
 use crate::sys::process::{self, Identity};
+use crate::sys::program::Program;
 use crate::tree::settings::Custody;
 
 /// What is on disk about a run, before it begins and after it ended: `runs/ID/run.json`. It holds all
@@ -191,26 +191,38 @@ pub trait Processes {
     }
 }
 
+/// How long a command that does nothing may take.
+const PROBE: Duration = Duration::from_secs(20);
+
 /// How a command line is held from what is others'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Held {
     /// Not at all.
     #[default]
     No,
-    /// By the kernel: it runs by `loci exec`.
+    /// By the kernel: it runs by `loci exec`, unless a person armed it.
     Kernel,
+    /// By the kernel, whoever armed it.
+    Always,
     /// It has to be, and can't: it is not run.
     Refused,
 }
 
 impl Held {
-    /// By what the settings say, and by what can be done here. To be asked while this program has one thread.
+    /// By what the settings say, and by whether a command that does nothing can be held here.
     #[must_use]
-    pub fn of(custody: Custody) -> Self {
+    pub fn of(custody: Custody, dir: &Path, env: &BTreeMap<OsString, OsString>) -> Self {
+        let holds = || {
+            let Ok(file) = process::own_program() else { return false };
+            let args = ["exec", "--", "/bin/sh", "-c", ":"].map(OsString::from).to_vec();
+            let call = Program { file: &file, args, cwd: dir, env: env.clone(), stdin: b"", limit: PROBE, keep: 1024 };
+            call.run().is_ok_and(|done| done.code == Some(0))
+        };
         match custody {
             Custody::Read => Self::No,
-            _ if jail::probe().is_ok() => Self::Kernel,
+            Custody::Required if holds() => Self::Always,
             Custody::Required => Self::Refused,
+            Custody::Auto if holds() => Self::Kernel,
             Custody::Auto => Self::No,
         }
     }
@@ -234,11 +246,13 @@ impl Machine {
     }
 
     /// The words of a command line: where the kernel allows it, it can't write what is others'.
-    fn command(&self, line: &str) -> io::Result<Vec<OsString>> {
+    fn command(&self, line: &str, armed: bool) -> io::Result<Vec<OsString>> {
         let shell = ["/bin/sh", "-c", line].into_iter().map(OsString::from);
         match self.held {
             Held::No => Ok(shell.collect()),
-            Held::Kernel => {
+            // Below what a person armed bodies are embodied, which write in places of their own.
+            Held::Kernel if armed => Ok(shell.collect()),
+            Held::Kernel | Held::Always => {
                 let exec = [process::own_program()?.into(), "exec".into(), "--".into()];
                 Ok(exec.into_iter().chain(shell).collect())
             }
@@ -250,7 +264,7 @@ impl Machine {
 impl Processes for Machine {
     fn start(&mut self, order: &Order<'_>) -> io::Result<Identity> {
         let argv = match &order.job.action {
-            Action::Run(line) => self.command(line)?,
+            Action::Run(line) => self.command(line, order.armed)?,
             Action::Agent { .. } | Action::Wake { .. } => {
                 let (body, message) = match &order.job.action {
                     Action::Agent { body, message } => (body, &**message),

@@ -71,11 +71,7 @@ fn what_left_its_group_is_found_by_its_mark() {
     let child = until("its child", || fs::read_to_string(world.sandbox.path("root/out/child")).ok().filter(|text| text.ends_with('\n')));
     // The program itself is long gone, and its child is what is waited for.
     assert!(world.record("a")["running"].is_string());
-    for second in [20, 21, 23, 25, 30] {
-        world.time(SEVEN + second);
-        std::thread::sleep(std::time::Duration::from_millis(30));
-    }
-    until("the outcome", || (world.record("a")["outcome"] == "timeout").then_some(()));
+    world.until_passing("the outcome", SEVEN + 20, || (world.record("a")["outcome"] == "timeout").then_some(()));
     assert!(!alive(&child));
     assert_eq!(started_by_the_clock(&world), Vec::<String>::new());
 }
@@ -265,8 +261,14 @@ fn put_back(world: &World, said: &str) {
 /// The same wherever between the renames the kill comes.
 #[test]
 fn a_kill_between_the_renames_of_a_beat_is_put_back_whole() {
-    let renames = {
+    let alone = || {
         let world = beating();
+        // So that the operations come in one order.
+        fs::remove_file(world.sandbox.path("root/.loci-clock/jobs/a.md")).unwrap();
+        world
+    };
+    let renames = {
+        let world = alone();
         let mut daemon = world.daemon(Some(format!("log:{}", world.sandbox.path("ops").display())));
         until("the first look", || daemon_is_there(&world));
         world.time(60);
@@ -282,7 +284,7 @@ fn a_kill_between_the_renames_of_a_beat_is_put_back_whole() {
         found
     };
     for nth in renames[0].saturating_sub(2)..=renames[1] + 2 {
-        let world = beating();
+        let world = alone();
         let mut daemon = world.daemon(Some(format!("kill:{nth}")));
         let ready = until("the first look, or the end", || daemon_is_there(&world).or_else(|| daemon.0.try_wait().unwrap().map(|_| ())));
         assert_eq!(ready, ());
