@@ -20,6 +20,7 @@ use super::mask;
 use super::outbox;
 use super::requests;
 use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
+use super::worktree;
 use crate::sys::disk;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
@@ -415,7 +416,7 @@ fn write_letter(
         id: letter::id(attempt.at, key),
         kind,
         from: attempt.asker.name().to_owned(),
-        from_body: attempt.asker.body.as_deref().and_then(Path::to_str).map(str::to_owned),
+        from_body: attempt.asker.body.as_deref().map(worktree::stays).and_then(|body| body.to_str().map(str::to_owned)),
         to: to.to_owned(),
         at: time::to_second(attempt.at),
         fields,

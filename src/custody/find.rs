@@ -254,17 +254,22 @@ impl<'a> Look<'a> {
 
     /// Owned directories and bodies below, the directory itself included: its identity goes along.
     fn below(&mut self, top: &Path) -> Vec<Station> {
-        let places = places_below(top);
+        let places = carrying(top, Prune::GitOnly);
         let stations = places.iter().filter_map(|dir| self.station(dir));
         stations.filter(|station| station.owner.is_some() || station.identity.is_some()).collect()
     }
 }
 
 /// The directories from `top` down that carry a `.loci`, in the order of their paths. Only what is
-/// git's own is passed over: a marker that somebody drops must not hide a place.
+/// git's own is passed over: a marker that somebody drops must not hide a place. The copy of a place in
+/// a worktree inside the same checkout is none.
 #[must_use]
 pub fn places_below(top: &Path) -> Vec<PathBuf> {
-    let walked = places::walk(top, &Dotdirs::new::<String>([]), Prune::GitOnly);
+    carrying(top, Prune::Tags)
+}
+
+fn carrying(top: &Path, prune: Prune) -> Vec<PathBuf> {
+    let walked = places::walk(top, &Dotdirs::new::<String>([]), prune);
     walked.spots.into_iter().filter(|spot| spot.dotdirs.iter().any(|name| name == dotdirs::IDENTITY)).map(|spot| spot.path).collect()
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::letter;
+use super::{letter, worktree};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::process::Identity;
@@ -77,10 +77,12 @@ const MAX_LOG: u64 = 64 << 20;
 const MAX_TAIL: u64 = 256 << 10;
 
 impl Mailbox {
-    /// The inbox of a body, or of an owned directory whose owner's body is not known.
+    /// The inbox of a body, or of an owned directory whose owner's body is not known. That of a copy in a separate
+    /// worktree is the one of what it is the copy of: git takes a worktree away with all that is ignored in it.
     #[must_use]
     pub fn of(place: &Path) -> Self {
-        Self::within(place, place.join(".loci"))
+        let place = worktree::stays(place);
+        Self::within(&place, place.join(".loci"))
     }
 
     /// The human's inbox. People keep `~/.loci` elsewhere and link to it; that link is theirs, and

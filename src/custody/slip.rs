@@ -10,6 +10,7 @@ use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MailError, Mailbox, Placed};
 use super::ruling::{ActRuling, Ruling, Surroundings, Who};
+use super::worktree;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 
@@ -72,7 +73,7 @@ fn to_one(happened: &Happened<'_>, mailbox: &Mailbox, to: &str, acts: &[&ActRuli
         id: letter::id(happened.at, &key),
         kind: Kind::Slip,
         from: happened.asker.name().to_owned(),
-        from_body: happened.asker.body.as_deref().and_then(std::path::Path::to_str).map(str::to_owned),
+        from_body: happened.asker.body.as_deref().map(worktree::stays).and_then(|body| body.to_str().map(str::to_owned)),
         to: to.to_owned(),
         at: time::to_second(happened.at),
         fields,

@@ -4,46 +4,36 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::sys::disk::{self, Kind};
-use crate::tree::{card, climb};
-
-/// The most of git's own small files that is read.
-const MAX: u64 = 8 << 10;
+use crate::tree::{card, worktree};
 
 /// Whether an owned directory is the copy that a separate worktree has of one that is guarded in the
 /// shared tree. Git's own records have to agree in both directions, the worktree has to be on a
-/// branch, and the original has to be there with the same owner: a `.git` file alone opens nothing.
+/// branch, and the original has to be there with the same owner.
 #[must_use]
 pub fn is_copy(owned: &Path) -> bool {
-    copied_from(owned).is_some_and(|original| match (card::owner(owned), card::owner(&original)) {
+    let original = worktree::around(owned).filter(|linked| linked.on_branch).and_then(|linked| linked.original(owned));
+    original.is_some_and(|original| match (card::owner(owned), card::owner(&original)) {
         (Some(Ok(copy)), Some(Ok(original))) => copy.owner.value == original.owner.value,
         _ => false,
     })
 }
 
-/// The directory of the shared tree that `owned` is the copy of.
-fn copied_from(owned: &Path) -> Option<PathBuf> {
-    let top = climb::nearest(owned, |dir| !matches!(disk::look(&dir.join(".git")), Ok(None)))?;
-    let link = top.join(".git");
-    if disk::look(&link).ok()??.kind != Kind::File {
-        return None;
-    }
-    let records = real(top, small(&link)?.strip_prefix("gitdir:")?.trim())?;
-    let common = real(&records, &small(&records.join("commondir"))?)?;
-    let belongs = records.parent() == Some(&common.join("worktrees")) && real(&records, &small(&records.join("gitdir"))?)? == link;
-    let on_branch = small(&records.join("HEAD"))?.starts_with("ref: refs/heads/");
-    let shared = common.parent().filter(|_| common.ends_with(".git"))?;
-    let original = shared.join(owned.strip_prefix(top).ok()?);
-    (belongs && on_branch && shared != top && original != owned).then_some(original)
+/// The directory that one in a separate worktree is the copy of, where both are the body of the same agent or
+/// have the same owner.
+#[must_use]
+pub fn original_of(place: &Path) -> Option<PathBuf> {
+    let original = worktree::around(place)?.original(place)?;
+    let body = |dir: &Path| Some(card::agent(dir)?.ok()?.id.value);
+    let owner = |dir: &Path| Some(card::owner(dir)?.ok()?.owner.value);
+    let same = match (body(place), body(&original)) {
+        (None, None) => owner(place).is_some_and(|id| owner(&original) == Some(id)),
+        (copy, there) => copy == there,
+    };
+    same.then_some(original)
 }
 
-/// A small text file, without the blanks around it.
-fn small(path: &Path) -> Option<String> {
-    let (data, more) = disk::read_start(path, MAX).ok()?;
-    (!more).then(|| String::from_utf8(data).ok())?.map(|text| text.trim().to_owned())
-}
-
-/// A path that one of these files names.
-fn real(base: &Path, text: &str) -> Option<PathBuf> {
-    disk::canonical(&base.join(text)).ok()
+/// Where what is addressed to a place outlives a worktree: the place itself, or what it is the copy of.
+#[must_use]
+pub fn stays(place: &Path) -> PathBuf {
+    original_of(place).unwrap_or_else(|| place.to_owned())
 }

@@ -22,13 +22,20 @@ const MAX_UNPACKED: usize = 8 << 20;
 #[derive(Debug)]
 pub struct Machine {
     git: std::cell::OnceCell<Git>,
+    patience: Duration,
 }
 
 impl Machine {
     /// The machine as it is. Nothing is asked yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { git: std::cell::OnceCell::new() }
+        Self::patient(GIT_PATIENCE)
+    }
+
+    /// One that gives git so long in all.
+    #[must_use]
+    pub fn patient(patience: Duration) -> Self {
+        Self { git: std::cell::OnceCell::new(), patience }
     }
 
     /// How many times git was started.
@@ -77,7 +84,7 @@ impl World for Machine {
     }
 
     fn git(&self, dir: &Path, args: &[&str], env: &[(String, String)]) -> Option<GitAnswer> {
-        self.git.get_or_init(|| Git::new(GIT_PATIENCE)).ask(dir, args, env)
+        self.git.get_or_init(|| Git::new(self.patience)).ask(dir, args, env)
     }
 
     fn now(&self) -> i64 {

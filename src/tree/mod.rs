@@ -19,3 +19,4 @@ pub mod settings;
 pub mod slot;
 pub mod transport;
 mod uses;
+pub mod worktree;

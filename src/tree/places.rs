@@ -13,6 +13,7 @@ use super::card::{self, AgentFile, Card, CardError, OwnerFile};
 use super::climb;
 use super::diagnostic::{Code, Diagnostic};
 use super::dotdirs::{self, Dotdirs, IDENTITY};
+use super::worktree;
 use crate::sys::dirs::{Buffer, OpenDir};
 use crate::sys::disk::{self, Kind};
 
@@ -28,7 +29,9 @@ const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 pub enum Prune {
     /// `.git`, `node_modules`, virtual environments, tagged caches, and the inside of dotdirs.
     Foreign,
-    /// `.git` only: for custody, where a tag dropped above somebody's directory must not hide it.
+    /// `.git` only: where a tag dropped above somebody's directory must not hide it.
+    Tags,
+    /// `.git` only, and copies of places count too: for custody, which judges each path for itself.
     GitOnly,
 }
 
@@ -66,11 +69,25 @@ pub fn walk(root: &Path, dotdirs: &Dotdirs, prune: Prune) -> Walked {
         children: Vec::new(),
         links: Vec::new(),
         files: Vec::new(),
+        linked: Vec::new(),
         out: Walked::default(),
     };
     walk.run();
-    walk.out.spots.sort_by(|a, b| a.path.cmp(&b.path));
-    walk.out
+    let Walk { linked, mut out, .. } = walk;
+    out.spots.sort_by(|a, b| a.path.cmp(&b.path));
+    if prune != Prune::GitOnly {
+        drop_copies(&mut out.spots, &linked);
+    }
+    out
+}
+
+/// A worktree inside its own checkout repeats the places around it: a copy of a place that was found is none of its own.
+fn drop_copies(spots: &mut Vec<Spot>, linked: &[PathBuf]) {
+    for copy in linked.iter().filter_map(|top| worktree::at(top)).filter(|linked| linked.top.starts_with(&linked.shared)) {
+        let found: Vec<PathBuf> = spots.iter().map(|spot| spot.path.clone()).collect();
+        let there = |path: PathBuf| found.binary_search(&path).is_ok();
+        spots.retain(|spot| !copy.original(&spot.path).is_some_and(there));
+    }
 }
 
 /// A directory whose children are still to be walked.
@@ -96,6 +113,8 @@ struct Walk<'a> {
     links: Vec<usize>,
     /// The same of those that are files.
     files: Vec<usize>,
+    /// Directories below the root with a file called `.git`.
+    linked: Vec<PathBuf>,
     out: Walked,
 }
 
@@ -158,7 +177,7 @@ impl Walk<'_> {
         let start = children.len();
         links.clear();
         files.clear();
-        let (mut carried, mut tagged, mut foreign, mut entries) = (0_u64, false, false, 0);
+        let (mut carried, mut tagged, mut foreign, mut linked, mut entries) = (0_u64, false, false, false, 0);
         let read = open.each(buffer, |name, kind| {
             entries += 1;
             let bytes = name.to_bytes();
@@ -166,7 +185,7 @@ impl Walk<'_> {
             match (kind, dotdir) {
                 (Kind::Dir, Some(at)) => {
                     carried |= 1_u64.checked_shl(u32::try_from(at).unwrap_or(u32::MAX)).unwrap_or(0);
-                    if *prune == Prune::GitOnly {
+                    if *prune != Prune::Foreign {
                         children.extend_from_slice(name.to_bytes_with_nul());
                     }
                 }
@@ -181,6 +200,7 @@ impl Walk<'_> {
                 (Kind::File, _) => {
                     tagged |= bytes == b"CACHEDIR.TAG";
                     foreign |= bytes == b"pyvenv.cfg";
+                    linked |= bytes == b".git";
                 }
                 _ => {}
             }
@@ -193,6 +213,9 @@ impl Walk<'_> {
         if self.prune == Prune::Foreign && !root && (foreign || tagged && self.is_cache()) {
             self.children.truncate(start);
             return None;
+        }
+        if linked && !root {
+            self.linked.push(self.here().to_owned());
         }
         if !self.links.is_empty() || !self.files.is_empty() {
             carried |= self.odd_dotdirs();

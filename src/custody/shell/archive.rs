@@ -12,17 +12,27 @@ const MAX_ARCHIVE: usize = 8 << 20;
 /// Most members that are listed.
 const MAX_MEMBERS: usize = 4000;
 
+/// Whether a block is a header: its bytes add up to what it says, the sum itself taken as blanks.
+fn tar_header(h: &[u8]) -> bool {
+    let said = String::from_utf8_lossy(&h[148..156]);
+    let said = u32::from_str_radix(said.trim_matches([' ', '\0']), 8);
+    let sum = h.iter().enumerate().map(|(i, x)| if (148..156).contains(&i) { 32 } else { u32::from(*x) }).sum();
+    said == Ok(sum)
+}
+
 /// The members of a tar file, with whether each is a link.
 fn tar_members(b: &[u8]) -> Option<Vec<(String, bool)>> {
     let mut out = Vec::new();
     let mut at = 0;
     let mut long: Option<String> = None;
     let text = |f: &[u8]| String::from_utf8_lossy(f.split(|x| *x == 0).next().unwrap_or(&[])).into_owned();
+    // no tar file is shorter than a block
+    b.get(..512)?;
     while let Some(h) = b.get(at..at + 512) {
         if h.iter().all(|x| *x == 0) || out.len() > MAX_MEMBERS {
             break;
         }
-        if &h[257..262] != b"ustar" && h[148..156].iter().all(|x| *x == 0) {
+        if !tar_header(h) {
             return None;
         }
         let size = if h[124] & 0x80 != 0 {
@@ -92,8 +102,10 @@ fn cpio_members(b: &[u8]) -> Option<Vec<String>> {
                 let f = |from: usize, n: usize| usize::from_str_radix(std::str::from_utf8(b.get(at + from..at + from + n)?).ok()?, 8).ok();
                 (f(59, 6)?, f(65, 11)?, 76, 1)
             }
-            _ if magic[..2] == [0xc7, 0x71] => {
-                let h = |i: usize| b.get(at + i..at + i + 2).map(|x| usize::from(u16::from_le_bytes([x[0], x[1]])));
+            // the old form, in either order of bytes
+            _ if magic[..2] == [0xc7, 0x71] || magic[..2] == [0x71, 0xc7] => {
+                let read = if magic[0] == 0xc7 { u16::from_le_bytes } else { u16::from_be_bytes };
+                let h = |i: usize| b.get(at + i..at + i + 2).map(|x| usize::from(read([x[0], x[1]])));
                 (h(20)?, h(22)? << 16 | h(24)?, 26, 2)
             }
             _ => return None,
@@ -126,6 +138,23 @@ fn strip(name: &str, n: usize) -> Option<String> {
     (parts.len() > n).then(|| parts[n..].join("/"))
 }
 
+/// A member of an archive.
+#[derive(Clone, Debug, Default)]
+struct Member {
+    name: String,
+    link: bool,
+    /// The file that it is a copy of, in an archive that the command itself makes.
+    from: Option<String>,
+}
+
+impl Member {
+    /// From a line of a list: the name and, where it is known, the file.
+    fn listed(line: &str) -> Self {
+        let (name, from) = line.split_once(super::engine::SOURCE).map_or((line, None), |(name, from)| (name, Some(from.to_owned())));
+        Self { name: name.to_owned(), link: false, from }
+    }
+}
+
 #[derive(Default)]
 struct Tar {
     mode: char,
@@ -144,6 +173,10 @@ struct Tar {
     top: Option<String>,
     wild: bool,
     delete: bool,
+    /// Options choose among the files, so that not all of them are packed.
+    partly: bool,
+    /// Members are handed to these, unless they are printed.
+    each: Vec<String>,
 }
 
 impl Engine<'_> {
@@ -152,7 +185,7 @@ impl Engine<'_> {
         let full = self.full(sh, file);
         let path = match fd_path(&full) {
             Some(fd) => match sh.fd(fd) {
-                super::engine::Fd::File(p) => p,
+                super::engine::Fd::File(p) | super::engine::Fd::Read(p, _) => p,
                 super::engine::Fd::In(i) => {
                     // a stream holds text only; bytes of a file that was read into it went through as they were if they were text
                     let s = self.ins.get(i)?;
@@ -179,27 +212,33 @@ impl Engine<'_> {
     }
 
     /// The members of an archive, with whether each is a link; none where they can't be had.
-    fn archive_members(&mut self, sh: &Shell, file: &str) -> Option<Vec<(String, bool)>> {
+    fn archive_members(&mut self, sh: &Shell, file: &str) -> Option<Vec<Member>> {
         let full = self.full(sh, file);
-        if let Some(super::engine::Fd::In(i)) = fd_path(&full).map(|n| sh.fd(n))
-            && let Some(l) = self.ins.get(i).and_then(|s| s.text.strip_prefix(super::engine::MEMBERS).map(str::to_owned))
-        {
-            return Some(l.trim_end_matches(UNK).lines().map(|n| (n.to_owned(), false)).collect());
+        let listed = match fd_path(&full).map(|n| sh.fd(n)) {
+            Some(super::engine::Fd::In(i)) => self.ins.get(i).map(|s| s.text.to_string()),
+            Some(_) => None,
+            // one that this command itself has made
+            None => self.fs.made(&full).then(|| self.fs.text(&full)).flatten(),
+        };
+        if let Some(list) = listed.as_deref().and_then(|text| text.strip_prefix(super::engine::MEMBERS)) {
+            return Some(list.trim_end_matches(UNK).lines().map(Member::listed).collect());
         }
         let b = self.archive_bytes(sh, file)?;
-        tar_members(&b).or_else(|| zip_members(&b).or_else(|| cpio_members(&b)).map(|z| z.into_iter().map(|n| (n, false)).collect()))
+        let plain = |names: Vec<String>| names.into_iter().map(|name| Member { name, ..Member::default() }).collect();
+        tar_members(&b)
+            .map(|all| all.into_iter().map(|(name, link)| Member { name, link, from: None }).collect())
+            .or_else(|| zip_members(&b).or_else(|| cpio_members(&b)).map(plain))
     }
 
-    /// An archive is printed: what it holds is known by name.
-    fn print_members(&mut self, sh: &Shell, names: &[(String, String)]) {
+    /// What an archive holds that is made of these files and directories, as a list of members.
+    fn packed(&mut self, names: &[(String, String)]) -> String {
         let mut out = String::from(super::engine::MEMBERS);
         let mut stack: Vec<(String, String, u32)> = names.iter().rev().map(|(p, n)| (p.clone(), n.clone(), 0)).collect();
         let mut seen = 0;
         while let Some((path, name, depth)) = stack.pop() {
             seen += 1;
             if seen > MAX_MEMBERS || path.contains(UNK) {
-                self.put(sh, 1, &UNK.to_string());
-                return;
+                return UNK.to_string();
             }
             let at = self.fs.at(&path, false);
             if at.kind == Some(super::Kind::Dir) {
@@ -210,15 +249,23 @@ impl Engine<'_> {
                     }
                 }
             } else if at.kind.is_some() {
-                out.push_str(&format!("{name}\n"));
+                out.push_str(&format!("{name}{}{path}\n", super::engine::SOURCE));
             }
         }
         out.push(UNK);
-        self.put(sh, 1, &out);
+        out
+    }
+
+    /// An archive with a list of members is made at a path.
+    fn leave_packed(&mut self, sh: &Shell, file: &str, list: String) {
+        let full = self.full(sh, file);
+        if fd_path(&full).is_none() {
+            self.fs.leave(&full, true, Left::File(Some(list.into())));
+        }
     }
 
     /// A member is taken out.
-    fn member(&mut self, sh: &mut Shell, dir: &str, name: &str, link: bool) {
+    fn member(&mut self, sh: &mut Shell, dir: &str, name: &str, member: &Member) {
         let p = join(dir, name.trim_start_matches("./"));
         if name.ends_with('/') {
             if !self.exists(sh, &p) {
@@ -232,10 +279,16 @@ impl Engine<'_> {
             }
             return;
         }
-        self.act(sh, if link { ActKind::Link } else { ActKind::Write }, &p, false, false);
+        match &member.from {
+            Some(from) => self.copied(sh, from, &p, false),
+            None => self.act(sh, if member.link { ActKind::Link } else { ActKind::Write }, &p, false, false),
+        }
         let full = self.full(sh, &p);
         if !full.contains(UNK) {
             self.fs.leave(&full, false, Left::File(None));
+            if let Some(from) = &member.from {
+                self.fs.copy_of(from, &full);
+            }
         }
     }
 
@@ -250,15 +303,38 @@ impl Engine<'_> {
     pub(crate) fn tar(&mut self, sh: &mut Shell, argv: &[String]) {
         let mut t = Tar { mode: ' ', ..Tar::default() };
         self.tar_args(sh, argv, &mut t);
-        for s in t.scripts.clone() {
+        if t.stdout {
+            t.each.clear();
+        }
+        t.stdout |= !t.each.is_empty();
+        for s in t.scripts.iter().chain(&t.each).cloned().collect::<Vec<_>>() {
             self.effect(sh, 'Y', &s, false);
         }
         let file = t.file.clone().unwrap_or_else(|| "-".into());
         let first_dir = t.dirs.iter().filter(|d| d.0 == 0).fold(".".to_owned(), |a, d| join(&a, &d.1));
         match t.mode {
             'c' | 'r' | 'u' | 'A' => {
-                if file != "-" && !super::call::remote(&file) {
+                let names: Vec<(String, String)> = t
+                    .names
+                    .iter()
+                    .enumerate()
+                    .map(|(i, n)| {
+                        let dir = t.dirs.iter().filter(|d| d.0 <= i).fold(".".to_owned(), |a, d| join(&a, &d.1));
+                        (self.full(sh, &join(&dir, n)), n.trim_start_matches('/').to_owned())
+                    })
+                    .collect();
+                let list = if t.mode == 'c' && t.exclude.is_empty() && t.transform.is_empty() && !t.partly {
+                    self.packed(&names)
+                } else {
+                    UNK.to_string()
+                };
+                if file == "-" {
+                    self.put(sh, 1, &list);
+                } else if !super::call::remote(&file) {
                     self.effect(sh, 'W', &file, false);
+                    if list.starts_with(super::engine::MEMBERS) {
+                        self.leave_packed(sh, &file, list);
+                    }
                 }
                 if t.remove {
                     for (i, n) in t.names.clone().iter().enumerate() {
@@ -269,22 +345,6 @@ impl Engine<'_> {
                             .fold(String::new(), |a, d| if a.is_empty() { d.1.clone() } else { join(&a, &d.1) });
                         let p = if dir.is_empty() { n.clone() } else { join(&dir, n) };
                         self.remove(sh, &p, true);
-                    }
-                }
-                if file == "-" {
-                    let names: Vec<(String, String)> = t
-                        .names
-                        .iter()
-                        .enumerate()
-                        .map(|(i, n)| {
-                            let dir = t.dirs.iter().filter(|d| d.0 <= i).fold(".".to_owned(), |a, d| join(&a, &d.1));
-                            (self.full(sh, &join(&dir, n)), n.trim_start_matches('/').to_owned())
-                        })
-                        .collect();
-                    if t.exclude.is_empty() && t.transform.is_empty() {
-                        self.print_members(sh, &names);
-                    } else {
-                        self.put(sh, 1, &UNK.to_string());
                     }
                 }
             }
@@ -304,7 +364,8 @@ impl Engine<'_> {
                     self.members_unknown(sh, &first_dir, &file);
                     return;
                 };
-                for (name, link) in members {
+                for member in members {
+                    let name = &member.name;
                     let bare = name.trim_end_matches('/');
                     let named = t.names.is_empty()
                         || t.names.iter().any(|n| {
@@ -318,7 +379,7 @@ impl Engine<'_> {
                     if !named || out {
                         continue;
                     }
-                    let Some(mut n) = strip(&name, t.strip) else { continue };
+                    let Some(mut n) = strip(name, t.strip) else { continue };
                     if !t.absolute {
                         n = n.trim_start_matches('/').to_owned();
                         // members that climb out are not taken
@@ -343,7 +404,7 @@ impl Engine<'_> {
                     if t.keep_old && self.exists(sh, &join(&dir, &n)) {
                         continue;
                     }
-                    self.member(sh, &dir, &n, link);
+                    self.member(sh, &dir, &n, &member);
                 }
             }
             _ => self.put(sh, 1, &UNK.to_string()),
@@ -450,16 +511,15 @@ impl Engine<'_> {
                     "wildcards" => t.wild = true,
                     "transform" | "xform" => t.transform.push(v),
                     "one-top-level" => t.top = Some(v),
-                    "index-file" | "listed-incremental" => self.effect(sh, 'W', &v, false),
+                    "index-file" | "listed-incremental" | "volno-file" => self.effect(sh, 'W', &v, false),
                     "checkpoint-action" => {
                         if let Some(s) = v.strip_prefix("exec=") {
                             t.scripts.push(s.to_owned());
                         }
                     }
-                    "to-command" => {
-                        t.scripts.push(v);
-                        t.stdout = true;
-                    }
+                    "to-command" => t.each.push(v),
+                    "newer" | "after-date" | "no-recursion" | "exclude-vcs" | "exclude-caches" | "one-file-system" | "exclude-ignore"
+                    | "exclude-tag" | "newer-mtime" => t.partly = true,
                     "use-compress-program" | "info-script" | "new-volume-script" | "rsh-command" => t.scripts.push(v),
                     "files-from" => t.names.push(format!("\0{v}")),
                     _ => {}
@@ -537,8 +597,7 @@ impl Engine<'_> {
         }
         names.retain(|n| *n != dir);
         let never = c.has(&["-n", "-f"]) && !c.has(&["-o"]);
-        let members =
-            self.archive_bytes(sh, &file).or_else(|| self.archive_bytes(sh, &format!("{file}.zip"))).and_then(|b| zip_members(&b));
+        let members = self.archive_members(sh, &file).or_else(|| self.archive_members(sh, &format!("{file}.zip")));
         let Some(members) = members else {
             let full = self.full(sh, &file);
             if full.contains(UNK) || self.fs.what(&full).is_some() || !self.out.unknown.is_empty() {
@@ -546,11 +605,12 @@ impl Engine<'_> {
             }
             return;
         };
-        for m in members {
-            if !names.is_empty() && !names.iter().any(|n| pattern::matches(n, &m)) || out.iter().any(|n| pattern::matches(n, &m)) {
+        for member in members {
+            let m = &member.name;
+            if !names.is_empty() && !names.iter().any(|n| pattern::matches(n, m)) || out.iter().any(|n| pattern::matches(n, m)) {
                 continue;
             }
-            let m2 = if c.has(&["-j"]) { split(&m).1.to_owned() } else { m.clone() };
+            let m2 = if c.has(&["-j"]) { split(m).1.to_owned() } else { m.clone() };
             if m2.split('/').any(|p| p == "..") && !c.has(&["-:"]) {
                 continue;
             }
@@ -566,7 +626,7 @@ impl Engine<'_> {
             if there && !c.has(&["-o", "-f", "-u"]) && !self.reads_input(sh) {
                 continue;
             }
-            self.member(sh, &dir, &m2, false);
+            self.member(sh, &dir, &m2, &member);
         }
     }
 
@@ -583,9 +643,19 @@ impl Engine<'_> {
             }
             None if file != "-" && !quiet_test => {
                 let f = if split(file).1.contains('.') || self.exists(sh, file) { file.clone() } else { format!("{file}.zip") };
-                self.effect(sh, 'F', &f, false);
                 let full = self.full(sh, &f);
-                self.fs.leave(&full, true, Left::File(None));
+                let fresh = self.fs.what(&full).is_none();
+                self.effect(sh, 'F', &f, false);
+                let names: Vec<(String, String)> =
+                    c.args[1..].iter().map(|n| (self.full(sh, n), n.trim_start_matches('/').to_owned())).collect();
+                // without -r a directory is packed without what is in it, and an old archive keeps what it has
+                let plain = fresh && c.opts.iter().all(|(o, _)| matches!(o.as_str(), "-r" | "-q" | "-m" | "-9" | "-y"));
+                let list = if plain && c.has(&["-r"]) { self.packed(&names) } else { UNK.to_string() };
+                if list.starts_with(super::engine::MEMBERS) {
+                    self.leave_packed(sh, &f, list);
+                } else {
+                    self.fs.leave(&full, true, Left::File(None));
+                }
             }
             None => {}
         }
@@ -614,11 +684,12 @@ impl Engine<'_> {
                 self.members_unknown(sh, &dir, &source);
                 return;
             };
-            for (m, _) in members {
-                let named = c.args.is_empty() || c.args.iter().any(|a| pattern::matches(a, &m)) != c.has(&["-f", "--nonmatching"]);
-                let there = self.exists(sh, &join(&dir, &m));
-                if named && m != "." && (!there || c.has(&["-u", "--unconditional"]) || !self.fs.is_dir(&self.full(sh, &join(&dir, &m)))) {
-                    self.member(sh, &dir, &m, false);
+            for member in members {
+                let m = &member.name;
+                let named = c.args.is_empty() || c.args.iter().any(|a| pattern::matches(a, m)) != c.has(&["-f", "--nonmatching"]);
+                let there = self.exists(sh, &join(&dir, m));
+                if named && m != "." && (!there || c.has(&["-u", "--unconditional"]) || !self.fs.is_dir(&self.full(sh, &join(&dir, m)))) {
+                    self.member(sh, &dir, m, &member);
                 }
             }
         } else if c.has(&["-p", "--pass-through"]) {
@@ -630,23 +701,37 @@ impl Engine<'_> {
                 }
                 let p = join(to, n.trim_start_matches('/'));
                 let full = self.full(sh, n);
-                if self.fs.is_dir(&full) && self.exists(sh, &p) {
+                if self.fs.is_dir(&full) {
+                    if !self.exists(sh, &p) {
+                        self.effect(sh, 'D', &p, false);
+                    }
                     continue;
                 }
-                self.act(sh, ActKind::Write, &p, false, false);
+                self.copied(sh, &full, &p, false);
             }
         } else {
             if let Some(o) = c.value(&["-O", "-F", "--file"]) {
                 let o = o.to_owned();
                 self.effect(sh, 'W', &o, false);
+                let text = self.named_members(sh);
+                self.leave_packed(sh, &o, text);
             } else {
-                let list = self.take(sh, 0);
-                let names: Vec<String> = list.split(['\n', '\0']).filter(|n| !n.is_empty()).map(str::to_owned).collect();
-                // only the names themselves, not what is below them
-                let text = format!("{}{}\n{UNK}", super::engine::MEMBERS, names.join("\n"));
+                let text = self.named_members(sh);
                 self.put(sh, 1, &text);
             }
         }
+    }
+
+    /// The members that `cpio` takes from its input: the names themselves, not what is below them.
+    fn named_members(&mut self, sh: &Shell) -> String {
+        let list = self.take(sh, 0);
+        let mut out = String::from(super::engine::MEMBERS);
+        for name in list.split(['\n', '\0']).filter(|n| !n.is_empty()) {
+            let full = self.full(sh, name);
+            out.push_str(&if self.fs.is_dir(&full) { format!("{name}/\n") } else { format!("{name}{}{full}\n", super::engine::SOURCE) });
+        }
+        out.push(UNK);
+        out
     }
 
     pub(crate) fn ar(&mut self, sh: &mut Shell, argv: &[String]) {
@@ -705,6 +790,7 @@ impl Engine<'_> {
             n if n.contains("brotli") => &[".br"],
             _ => &[".gz", ".tgz", ".z", ".Z"],
         };
+        let apart = c.value(&["--output-dir-flat", "--output-dir-mirror"]).map(str::to_owned);
         let suffix = c.value(&["-S", "--suffix"]).unwrap_or(suffixes[0]).to_owned();
         let keeps = c.has(&["-k", "--keep"]) || matches!(suffixes[0], ".zst" | ".lz4" | ".br" | ".lzo") && !c.has(&["--rm"]);
         let deep = c.has(&["-r", "--recursive"]);
@@ -743,6 +829,11 @@ impl Engine<'_> {
                 }
                 format!("{f}{suffix}")
             };
+            let to = match &apart {
+                Some(dir) if c.has(&["--output-dir-mirror"]) => join(dir, to.trim_start_matches('/')),
+                Some(dir) => join(dir, split(&to).1),
+                None => to,
+            };
             if self.exists(sh, &to) && !force {
                 continue;
             }
@@ -770,7 +861,7 @@ impl Engine<'_> {
                     Some(m) => {
                         for n in m {
                             let n = if op.as_str() == "e" { split(&n).1.to_owned() } else { n };
-                            self.member(sh, &dir, &n, false);
+                            self.member(sh, &dir, &n, &Member::default());
                         }
                     }
                     None => self.members_unknown(sh, &dir, file),
@@ -792,7 +883,7 @@ impl Engine<'_> {
             match self.archive_bytes(sh, &file).and_then(|b| zip_members(&b)) {
                 Some(m) => {
                     for n in m {
-                        self.member(sh, ".", &n, false);
+                        self.member(sh, ".", &n, &Member::default());
                     }
                 }
                 None => self.members_unknown(sh, ".", &file),
@@ -808,10 +899,69 @@ impl Engine<'_> {
         {
             Some(m) => {
                 for n in m {
-                    self.member(sh, dir, &n, false);
+                    self.member(sh, dir, &n, &Member::default());
                 }
             }
             None => self.members_unknown(sh, dir, file),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One member in the old binary form of cpio, in either order of bytes.
+    fn old_cpio(name: &str, data: &[u8], put: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (name, data) in [(name, data), ("TRAILER!!!", &[][..])] {
+            let size = u16::try_from(data.len()).unwrap();
+            let mut head = [0_u16; 13];
+            head[0] = 0o070_707;
+            head[10] = u16::try_from(name.len() + 1).unwrap();
+            head[12] = size;
+            out.extend(head.into_iter().flat_map(put));
+            out.extend_from_slice(name.as_bytes());
+            out.push(0);
+            out.resize(out.len().next_multiple_of(2), 0);
+            out.extend_from_slice(data);
+            out.resize(out.len().next_multiple_of(2), 0);
+        }
+        out
+    }
+
+    #[test]
+    fn the_old_form_of_cpio_is_read_and_is_no_tar() {
+        for put in [u16::to_le_bytes, u16::to_be_bytes] {
+            for data in [&b"x"[..], &[7; 3_000]] {
+                let file = old_cpio("owned/a.txt", data, put);
+                assert_eq!(cpio_members(&file), Some(vec!["owned/a.txt".to_owned()]));
+                assert_eq!(tar_members(&file), None);
+            }
+        }
+        assert_eq!(tar_members(b"short"), None);
+        assert_eq!(cpio_members(b"short"), None);
+    }
+
+    #[test]
+    fn a_header_of_tar_adds_up() {
+        let mut block = [0_u8; 512];
+        block[..5].copy_from_slice(b"a.txt");
+        block[124..135].copy_from_slice(b"00000000000");
+        block[148..156].copy_from_slice(b"        ");
+        let sum: u32 = block.iter().map(|x| u32::from(*x)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        // a file of before there was a magic word, with an end of two empty blocks
+        let file = [&block[..], &[0; 1024]].concat();
+        assert_eq!(tar_members(&file), Some(vec![("a.txt".to_owned(), false)]));
+        block[0] = b'b';
+        assert_eq!(tar_members(&[&block[..], &[0; 1024]].concat()), None);
+    }
+
+    #[test]
+    fn a_member_is_listed_with_its_file() {
+        let listed = Member::listed(&format!("a{}/r/a", super::super::engine::SOURCE));
+        assert_eq!((listed.name.as_str(), listed.from.as_deref()), ("a", Some("/r/a")));
+        assert_eq!(Member::listed("a").from, None);
     }
 }

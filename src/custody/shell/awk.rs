@@ -2,7 +2,7 @@
 
 use super::super::act::ActKind;
 use super::call::Call;
-use super::engine::{Engine, Shell, UNK};
+use super::engine::{Engine, Fd, Shell, UNK};
 use std::collections::HashMap;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +100,59 @@ struct Values {
     vars: HashMap<String, Vec<String>>,
     lines: Vec<Vec<String>>,
     files: Vec<String>,
+    /// `ARGV`, without the program's name.
+    args: Vec<String>,
+}
+
+impl Values {
+    /// The name under which an element is kept, with the place of its closing bracket: by itself where its index is plain,
+    /// else all elements together.
+    fn element(toks: &[Tok], i: usize) -> Option<(String, usize)> {
+        let Tok::Name(n) = toks.get(i)? else { return None };
+        if toks.get(i + 1) != Some(&Tok::Op("[".into())) {
+            return None;
+        }
+        match (toks.get(i + 2), toks.get(i + 3)) {
+            (Some(Tok::Str(k) | Tok::Num(k)), Some(Tok::Op(c))) if c == "]" => Some((format!("{n}[{k}]"), i + 3)),
+            _ => {
+                let mut depth = 0;
+                let end = (i + 1..toks.len()).find(|k| {
+                    match &toks[*k] {
+                        Tok::Op(o) if o == "[" => depth += 1,
+                        Tok::Op(o) if o == "]" => depth -= 1,
+                        _ => {}
+                    }
+                    depth == 0
+                })?;
+                Some((format!("{n}[]"), end))
+            }
+        }
+    }
+
+    /// What an element may hold.
+    fn held(&self, key: &str) -> Option<Vec<String>> {
+        if let Some(v) = self.vars.get(key) {
+            return Some(v.clone());
+        }
+        let name = key.split('[').next()?;
+        if name == "ARGV" {
+            let n = key.trim_start_matches("ARGV[").trim_end_matches(']').parse::<usize>().ok();
+            return match n {
+                Some(n) => self.args.get(n.checked_sub(1)?).map(|arg| vec![arg.clone()]),
+                None => Some(self.args.clone()).filter(|args| !args.is_empty()),
+            };
+        }
+        if key.ends_with("[]") {
+            let all: Vec<String> = self
+                .vars
+                .iter()
+                .filter(|(k, _)| k.split('[').next() == Some(name) && k.contains('['))
+                .flat_map(|(_, v)| v.clone())
+                .collect();
+            return Some(all).filter(|all| !all.is_empty());
+        }
+        self.vars.get(&format!("{name}[]")).cloned()
+    }
 }
 
 impl Values {
@@ -134,10 +187,16 @@ impl Values {
                     }
                 }
                 Tok::Name(n) if n == "FILENAME" => next.clone_from(&self.files),
+                Tok::Name(_) if Self::element(toks, i).is_some() => {
+                    if let Some((key, end)) = Self::element(toks, i) {
+                        next = self.held(&key).unwrap_or_default();
+                        i = end;
+                    }
+                }
                 Tok::Name(n) => {
                     if let Some(v) = self.vars.get(n) {
                         next.clone_from(v);
-                    } else if toks.get(i + 1) == Some(&Tok::Op("(".into())) || toks.get(i + 1) == Some(&Tok::Op("[".into())) {
+                    } else if toks.get(i + 1) == Some(&Tok::Op("(".into())) {
                         // a call or an element: all of it is unknown
                         let mut depth = 0;
                         while i + 1 < toks.len() {
@@ -202,7 +261,7 @@ impl Engine<'_> {
         if program.contains(UNK) {
             self.unknown("part of an awk program is not known", "");
         }
-        let mut v = Values { vars: HashMap::new(), lines: Vec::new(), files: Vec::new() };
+        let mut v = Values { vars: HashMap::new(), lines: Vec::new(), files: Vec::new(), args: args.clone() };
         for a in c.values(&["-v", "--assign"]) {
             if let Some((k, x)) = a.split_once('=') {
                 v.vars.insert(k.to_owned(), vec![x.to_owned()]);
@@ -268,21 +327,45 @@ impl Engine<'_> {
     fn awk_program(&mut self, sh: &mut Shell, toks: &[Tok], v: &mut Values) {
         // assignments first: what a name may hold
         for i in 0..toks.len() {
-            if let (Tok::Name(n), Some(Tok::Op(eq))) = (&toks[i], toks.get(i + 1))
-                && eq == "="
-            {
-                let end = (i + 2..toks.len())
+            let Tok::Name(n) = &toks[i] else { continue };
+            let (key, last) = Values::element(toks, i).unwrap_or_else(|| (n.clone(), i));
+            if matches!(toks.get(last + 1), Some(Tok::Op(eq)) if eq == "=") {
+                let end = (last + 2..toks.len())
                     .find(|k| matches!(&toks[*k], Tok::End) || matches!(&toks[*k], Tok::Op(o) if o == "}" || o == "," || o == "{"))
                     .unwrap_or(toks.len());
-                let t = v.text(&toks[i + 2..end]);
-                let slot = v.vars.entry(n.clone()).or_default();
-                for x in t {
-                    if !slot.contains(&x) && slot.len() < 64 {
-                        slot.push(x);
+                let t = v.text(&toks[last + 2..end]);
+                v.hold(key.clone(), t);
+            }
+            if n == "ENVIRON"
+                && let Some(Tok::Str(name)) = toks.get(i + 2)
+            {
+                let value = self.var(sh, name).unwrap_or_default();
+                v.hold(key, vec![value]);
+            }
+        }
+        // what a function's parameters hold is what it is called with
+        for i in 0..toks.len() {
+            let [Tok::Name(word), Tok::Name(name), Tok::Op(open), ..] = &toks[i..] else { continue };
+            if !matches!(word.as_str(), "function" | "func") || open != "(" {
+                continue;
+            }
+            let params: Vec<&Tok> = toks[i + 3..close(toks, i + 2)].iter().filter(|t| matches!(t, Tok::Name(_))).collect();
+            for call in 0..toks.len() {
+                let called = matches!(&toks[call], Tok::Name(n) if n == name) && call != i + 1;
+                if !called || toks.get(call + 1) != Some(&Tok::Op("(".into())) {
+                    continue;
+                }
+                let args = toks[call + 2..close(toks, call + 1).max(call + 2)].split(|t| *t == Tok::Op(",".into()));
+                let given: Vec<Vec<String>> = args.map(|arg| v.text(arg)).collect();
+                for (param, texts) in params.iter().zip(given) {
+                    if let Tok::Name(param) = param {
+                        v.hold(param.clone(), texts);
                     }
                 }
             }
         }
+        // what is printed into one program is one text
+        let mut into: Vec<(String, String)> = Vec::new();
         let mut i = 0;
         while i < toks.len() {
             match &toks[i] {
@@ -299,11 +382,19 @@ impl Engine<'_> {
                                     .find(|e| matches!(&toks[*e], Tok::End) || matches!(&toks[*e], Tok::Op(o) if o == "}"))
                                     .unwrap_or(toks.len());
                                 let targets = v.text(&toks[k + 1..end]);
+                                let unknown_line = [vec![UNK.to_string()]];
+                                let lines: &[Vec<String>] =
+                                    if without_line(toks, i) || v.lines.is_empty() { &unknown_line } else { &v.lines };
+                                let body = &toks[i + 1..k];
                                 for t in targets {
                                     if o.starts_with('>') {
                                         self.effect(sh, 'W', &t, false);
-                                    } else {
-                                        self.effect(sh, 'Y', &t, false);
+                                        continue;
+                                    }
+                                    let said: String = lines.iter().take(200).map(|line| printed(body, n == "printf", line, v)).collect();
+                                    match into.iter_mut().find(|(program, _)| *program == t) {
+                                        Some((_, text)) => text.push_str(&said),
+                                        None => into.push((t, said)),
                                     }
                                 }
                                 k = end;
@@ -323,18 +414,61 @@ impl Engine<'_> {
                     }
                     i = end;
                 }
-                Tok::Str(s)
-                    if matches!(toks.get(i + 1), Some(Tok::Op(o)) if o == "|" || o == "|&")
-                        && toks.get(i + 2) == Some(&Tok::Name("getline".into())) =>
-                {
-                    let s = s.clone();
-                    self.effect(sh, 'Y', &s, false);
+                Tok::Op(o) if (o == "|" || o == "|&") && toks.get(i + 1) == Some(&Tok::Name("getline".into())) => {
+                    for t in v.text(&toks[operand(toks, i)..i]) {
+                        // one that is also printed to has its input from there
+                        if !into.iter().any(|(program, _)| *program == t) {
+                            self.effect(sh, 'Y', &t, false);
+                        }
+                    }
                 }
                 _ => {}
             }
             i += 1;
         }
+        for (program, text) in into {
+            let mut child = self.child(sh, true);
+            let id = self.stream(text);
+            child.set_fd(0, Fd::In(id));
+            self.script(&mut child, &program);
+            self.end(&mut child);
+        }
     }
+}
+
+impl Values {
+    /// A name may hold these, too.
+    fn hold(&mut self, name: String, texts: Vec<String>) {
+        let slot = self.vars.entry(name).or_default();
+        for text in texts {
+            if !slot.contains(&text) && slot.len() < 64 {
+                slot.push(text);
+            }
+        }
+    }
+}
+
+/// Where the operand begins that ends before a place: a bracket, or values side by side.
+fn operand(toks: &[Tok], end: usize) -> usize {
+    let mut from = end;
+    let mut depth = 0i32;
+    while from > 0 {
+        match &toks[from - 1] {
+            Tok::Op(o) if o == ")" || o == "]" => depth += 1,
+            Tok::Op(o) if o == "(" || o == "[" => {
+                if depth == 0 {
+                    break;
+                }
+                depth -= 1;
+            }
+            Tok::Op(o) if depth == 0 && o != "$" => break,
+            Tok::End => break,
+            Tok::Name(n) if depth == 0 && matches!(n.as_str(), "while" | "if" | "return") => break,
+            _ => {}
+        }
+        from -= 1;
+    }
+    from
 }
 
 fn close(toks: &[Tok], open: usize) -> usize {
@@ -353,6 +487,36 @@ fn close(toks: &[Tok], open: usize) -> usize {
         }
     }
     toks.len()
+}
+
+/// What one print puts out for one line.
+fn printed(body: &[Tok], formatted: bool, line: &[String], v: &Values) -> String {
+    let one = Values { vars: v.vars.clone(), lines: vec![line.to_vec()], files: v.files.clone(), args: v.args.clone() };
+    let parts: Vec<String> = if body.is_empty() {
+        vec![line.first().cloned().unwrap_or_default()]
+    } else {
+        body.split(|t| *t == Tok::Op(",".into())).map(|p| one.text(p).into_iter().next().unwrap_or_default()).collect()
+    };
+    if formatted { super::echo::printf(&parts) } else { parts.join(" ") + "\n" }
+}
+
+/// Whether a place in a program belongs to a `BEGIN` or `END`, where there is no line.
+fn without_line(toks: &[Tok], at: usize) -> bool {
+    let mut depth = 0i32;
+    let mut head = 0;
+    for (i, t) in toks[..at].iter().enumerate() {
+        match t {
+            Tok::Op(o) if o == "{" => {
+                if depth == 0 {
+                    head = i;
+                }
+                depth += 1;
+            }
+            Tok::Op(o) if o == "}" => depth -= 1,
+            _ => {}
+        }
+    }
+    depth > 0 && head > 0 && matches!(&toks[head - 1], Tok::Name(n) if n == "BEGIN" || n == "END")
 }
 
 /// What the prints of a program put out, for all lines alike: conditions are taken as true.
@@ -418,19 +582,7 @@ fn awk_prints(toks: &[Tok], v: &Values) -> String {
             if matches!(toks.get(end), Some(Tok::Op(o)) if o != "}") {
                 continue;
             }
-            let one = Values { vars: v.vars.clone(), lines: vec![l.clone()], files: v.files.clone() };
-            let body = &toks[*p + 1..end];
-            let parts: Vec<String> = if body.is_empty() {
-                vec![l[0].clone()]
-            } else {
-                body.split(|t| *t == Tok::Op(",".into())).map(|p| one.text(p).into_iter().next().unwrap_or_default()).collect()
-            };
-            if formatted {
-                out.push_str(&super::echo::printf(&parts));
-            } else {
-                out.push_str(&parts.join(" "));
-                out.push('\n');
-            }
+            out.push_str(&printed(&toks[*p + 1..end], formatted, l, v));
         }
         if out.len() > 100_000 {
             break;

@@ -49,10 +49,12 @@ impl Engine<'_> {
             return Flow::Next;
         }
         let saved = std::mem::replace(&mut sh.args, args.to_vec());
+        let loops = std::mem::take(&mut sh.loops);
         sh.locals.push(Vec::new());
         self.depth += 1;
         let flow = self.run(sh, body);
         self.depth -= 1;
+        sh.loops = loops;
         for (name, old) in sh.locals.pop().unwrap_or_default().into_iter().rev() {
             match old {
                 Some(v) => sh.vars.insert(name, v),
@@ -67,8 +69,14 @@ impl Engine<'_> {
         let args = &argv[1..];
         let mut status = Some(0);
         match argv[0].as_str() {
-            ":" | "wait" | "times" | "ulimit" | "jobs" | "fg" | "bg" | "disown" | "enable" | "history" | "caller" | "complete" | "bind"
-            | "suspend" | "umask" | "compopt" | "help" => {}
+            ":" | "wait" | "times" | "ulimit" | "jobs" | "fg" | "bg" | "disown" | "caller" | "complete" | "bind" | "suspend" | "umask"
+            | "compopt" | "help" => {}
+            "enable" => {
+                if args.iter().any(|a| a.starts_with('-') && a.contains('f')) {
+                    self.unknown("a builtin that is loaded from a file", &args.join(" "));
+                }
+            }
+            "history" => self.history(sh, args),
             "true" => {}
             "false" => status = Some(1),
             "kill" => {
@@ -90,9 +98,13 @@ impl Engine<'_> {
                 if args.iter().any(|a| a == "-c") {
                     sh.dirs.clear();
                 }
-                let mut all = vec![sh.cwd.clone()];
-                all.extend(sh.dirs.iter().rev().cloned());
-                self.put(sh, 1, &(all.join(" ") + "\n"));
+                let all = sh.stack();
+                let one = args.iter().find_map(|a| nth(a, all.len()));
+                let text = match one {
+                    Some(n) => all.get(n).cloned().unwrap_or_default(),
+                    None => all.join(if args.iter().any(|a| a.starts_with('-') && a.contains(['p', 'v'])) { "\n" } else { " " }),
+                };
+                self.put(sh, 1, &(text + "\n"));
             }
             "pwd" => {
                 let p = if args.iter().any(|a| a == "-P") { self.fs.at(&sh.cwd, true).path } else { sh.cwd.clone() };
@@ -169,18 +181,22 @@ impl Engine<'_> {
                 self.call(sh, a.to_vec(), false);
                 return Some(Flow::Exit);
             }
-            "exit" | "logout" => {
+            // neither is a login shell, what a harness starts, nor what a script starts without saying so
+            "logout" => status = Some(1),
+            "exit" => {
                 if let Some(n) = args.first() {
                     sh.status = n.parse().ok();
                 }
                 return Some(Flow::Exit);
             }
+            "return" if sh.locals.is_empty() && sh.sourced == 0 && !sh.opts.posix => status = Some(2),
             "return" => {
                 if let Some(n) = args.first() {
                     sh.status = n.parse().ok();
                 }
                 return Some(Flow::Return);
             }
+            "break" | "continue" if sh.loops == 0 => {}
             "break" => return Some(Flow::Break(args.first().and_then(|n| n.parse().ok()).unwrap_or(1))),
             "continue" => return Some(Flow::Continue(args.first().and_then(|n| n.parse().ok()).unwrap_or(1))),
             "trap" => Self::trap(sh, args),
@@ -230,7 +246,18 @@ impl Engine<'_> {
                 sh.funcs = funcs;
                 return Some(flow);
             }
-            "type" | "hash" | "compgen" => {
+            "hash" => {
+                if let Some(at) = args.iter().position(|a| a == "-p")
+                    && let (Some(path), Some(names)) = (args.get(at + 1), args.get(at + 2..))
+                {
+                    sh.hashed.extend(names.iter().map(|name| (name.clone(), path.clone())));
+                } else if args.iter().any(|a| a.starts_with('-') && a.contains(['r', 'd'])) {
+                    sh.hashed.clear();
+                }
+                self.put(sh, 1, &UNK.to_string());
+            }
+            "compgen" => self.compgen(sh, args),
+            "type" => {
                 status = None;
                 self.put(sh, 1, &UNK.to_string());
             }
@@ -334,14 +361,9 @@ impl Engine<'_> {
                 sh.dirs.push(sh.cwd.clone());
                 self.go(sh, top);
             }
-            Some(r) if r.starts_with(['+', '-']) && r[1..].parse::<usize>().is_ok() => {
-                let n = r[1..].parse::<usize>().unwrap_or(0);
-                let mut all = vec![sh.cwd.clone()];
-                all.extend(sh.dirs.iter().rev().cloned());
-                if n >= all.len() {
-                    return Some(1);
-                }
-                let n = if r.starts_with('+') { n } else { all.len() - 1 - n };
+            Some(r) if is_nth(r) => {
+                let mut all = sh.stack();
+                let Some(n) = nth(r, all.len()) else { return Some(1) };
                 all.rotate_left(n);
                 let top = all.remove(0);
                 all.reverse();
@@ -428,7 +450,10 @@ impl Engine<'_> {
                     None if unknown => UNK.to_string(),
                     None => String::new(),
                 };
-                self.assign(sh, n, v);
+                match n.split_once('[') {
+                    Some((n, at)) => self.assign_at(sh, n, at.trim_end_matches(']'), v, false),
+                    None => self.assign(sh, n, v),
+                }
             }
         }
         Some(i32::from(!got))
@@ -437,6 +462,7 @@ impl Engine<'_> {
     fn mapfile(&mut self, sh: &mut Shell, args: &[String]) {
         let mut name = "MAPFILE".to_owned();
         let (mut trim, mut fd, mut delim, mut skip, mut max) = (false, 0, '\n', 0usize, usize::MAX);
+        let mut called: Option<String> = None;
         let mut i = 0;
         while i < args.len() {
             let a = &args[i];
@@ -454,7 +480,8 @@ impl Engine<'_> {
                 a if a.starts_with("-u") => fd = value(&mut i).parse().unwrap_or(0),
                 a if a.starts_with("-s") => skip = value(&mut i).parse().unwrap_or(0),
                 a if a.starts_with("-n") => max = value(&mut i).parse().unwrap_or(usize::MAX),
-                a if a.starts_with("-C") || a.starts_with("-c") || a.starts_with("-O") => {
+                a if a.starts_with("-C") => called = Some(value(&mut i)),
+                a if a.starts_with("-c") || a.starts_with("-O") => {
                     value(&mut i);
                 }
                 a => name = a.to_owned(),
@@ -468,7 +495,13 @@ impl Engine<'_> {
             }
             items.push(if trim { l } else { format!("{l}{delim}") });
         }
-        let items = items.into_iter().skip(skip).take(if max == 0 { usize::MAX } else { max }).collect();
+        let items: Vec<String> = items.into_iter().skip(skip).take(if max == 0 { usize::MAX } else { max }).collect();
+        if let Some(called) = called {
+            // called with the index and the line, after so many lines; that it is called at all is what matters
+            for (n, line) in items.iter().enumerate().take(64) {
+                self.script(sh, &format!("{called} {n} '{}'", line.replace('\'', "'\\''")));
+            }
+        }
         self.set_list(sh, &name, items);
     }
 
@@ -483,6 +516,10 @@ impl Engine<'_> {
                 continue;
             }
             let name = a.split(['=', '[']).next().unwrap_or("").trim_end_matches('+').to_owned();
+            if flags.contains(['f', 'F']) && (verb == "export" || flags.contains('x')) {
+                sh.shared.insert(name);
+                continue;
+            }
             if flags.contains('f') || flags.contains('F') || flags.contains('p') {
                 continue;
             }
@@ -548,6 +585,37 @@ impl Engine<'_> {
         }
     }
 
+    /// `history`: the list itself is nobody's; the file it is written to may be somebody's.
+    fn history(&mut self, sh: &mut Shell, args: &[String]) {
+        if args.iter().any(|a| a.starts_with('-') && a.contains(['w', 'a'])) {
+            let file = args.iter().find(|a| !a.starts_with('-')).cloned();
+            if let Some(file) = file.or_else(|| self.var(sh, "HISTFILE")) {
+                self.write(sh, &file);
+            }
+        }
+    }
+
+    /// `compgen`: what makes words for a completion is run or expanded here and now.
+    fn compgen(&mut self, sh: &mut Shell, args: &[String]) {
+        for pair in args.windows(2) {
+            match pair[0].as_str() {
+                "-C" => {
+                    self.script(sh, &pair[1]);
+                }
+                "-F" => {
+                    self.call(sh, vec![pair[1].clone()], true);
+                }
+                "-W" => {
+                    let parts = super::words::double_parts(&pair[1]);
+                    self.text(sh, &parts);
+                }
+                _ => {}
+            }
+        }
+        self.put(sh, 1, &UNK.to_string());
+        sh.status = None;
+    }
+
     fn getopts(&mut self, sh: &mut Shell, args: &[String]) -> Option<i32> {
         let (Some(spec), Some(name)) = (args.first(), args.get(1)) else { return Some(1) };
         let list: Vec<String> = if args.len() > 2 { args[2..].to_vec() } else { sh.args.clone() };
@@ -609,7 +677,9 @@ impl Engine<'_> {
         }
         let text = self.content(sh, name);
         let saved = (args.len() > 1).then(|| std::mem::replace(&mut sh.args, args[1..].to_vec()));
+        sh.sourced += 1;
         let flow = self.script(sh, &text);
+        sh.sourced -= 1;
         if let Some(s) = saved {
             sh.args = s;
         }
@@ -642,7 +712,10 @@ impl Engine<'_> {
             }
         }
         vars.retain(|n, v| v.exported || self.input.env.contains_key(n));
+        let shared = |name: &String| !posix && sh.shared.contains(name);
         Shell {
+            funcs: sh.funcs.iter().filter(|(name, _)| shared(name)).map(|(name, body)| (name.clone(), Rc::clone(body))).collect(),
+            shared: sh.shared.clone(),
             vars,
             no_env: sh.no_env,
             cwd: sh.cwd.clone(),
@@ -790,7 +863,28 @@ impl Engine<'_> {
 
     /// Whether a descriptor gives anything at all.
     pub(crate) fn has_input(&self, sh: &Shell) -> bool {
-        matches!(sh.fd(0), Fd::In(_) | Fd::File(_))
+        matches!(sh.fd(0), Fd::In(_) | Fd::Read(..) | Fd::File(_))
+    }
+}
+
+/// The place in the stack of directories that `+N` (from the front) or `-N` (from the back) names.
+fn nth(word: &str, len: usize) -> Option<usize> {
+    let n = word.get(1..)?.parse::<usize>().ok().filter(|n| *n < len)?;
+    match word.as_bytes()[0] {
+        b'+' => Some(n),
+        b'-' => Some(len - 1 - n),
+        _ => None,
+    }
+}
+
+fn is_nth(word: &str) -> bool {
+    word.starts_with(['+', '-']) && word.len() > 1 && word[1..].chars().all(|c| c.is_ascii_digit())
+}
+
+impl Shell {
+    /// The stack of directories, the one in force first.
+    fn stack(&self) -> Vec<String> {
+        std::iter::once(&self.cwd).chain(self.dirs.iter().rev()).cloned().collect()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Calls of programs: options taken apart by the marks of a row, effects carried out, and the way to those that need more.
 
 use super::super::act::ActKind;
+use super::Kind;
 use super::engine::{Engine, Fd, Shell, UNK, fd_path, is_device};
 use super::picture::{self, Left};
-use super::{Kind, table};
 
 /// A call, taken apart.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,12 @@ fn mark_for<'m>(marks: &'m str, opt: &str) -> Option<&'m str> {
         let rest = m.strip_prefix(opt)?;
         rest.starts_with([':', '!', '/', '?', '+']).then_some(rest)
     })
+}
+
+/// What a row says of the file that an option names; the option without its dashes.
+pub(crate) fn effect_of(marks: &str, option: &str) -> Option<char> {
+    let dashes = if option.chars().count() == 1 { "-" } else { "--" };
+    mark_for(marks, &format!("{dashes}{option}"))?.trim_start_matches(':').chars().next()
 }
 
 fn takes(marks: &str, opt: &str) -> Takes {
@@ -157,62 +163,7 @@ pub(crate) fn parse(marks: &str, argv: &[String]) -> Call {
     c
 }
 
-const SYSTEM_BIN: [&str; 6] = ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
-
 impl Engine<'_> {
-    /// A program is run.
-    pub(crate) fn external(&mut self, sh: &mut Shell, argv: &[String]) {
-        let name = argv[0].clone();
-        if name.contains('/') && !SYSTEM_BIN.iter().any(|d| name.starts_with(d)) && self.run_path(sh, argv) {
-            return;
-        }
-        let base = picture::split(&name).1.to_owned();
-        if self.wrapper(sh, &base, argv) {
-            return;
-        }
-        if base == "git" {
-            self.git(sh, argv);
-            return;
-        }
-        if base == "find" || base == "gfind" {
-            self.find(sh, argv);
-            return;
-        }
-        match table::row(&base) {
-            Some(marks) => self.by_row(sh, marks, argv),
-            None => {
-                self.unknown("a program that nothing is known about", &base);
-                self.put(sh, 1, &UNK.to_string());
-            }
-        }
-    }
-
-    /// A program named by its path: a script that can be read is followed.
-    fn run_path(&mut self, sh: &mut Shell, argv: &[String]) -> bool {
-        let full = self.full(sh, &argv[0]);
-        let Some(text) = self.fs.text(&full) else { return false };
-        let first = text.lines().next().unwrap_or("");
-        let Some(line) = first.strip_prefix("#!") else {
-            if text.contains(UNK) || text.starts_with('\u{7f}') {
-                return false;
-            }
-            sh.status = self.run_file(sh, &argv[0], &argv[1..], false);
-            return true;
-        };
-        let mut bits: Vec<String> = line.split_ascii_whitespace().map(str::to_owned).collect();
-        if bits.first().is_some_and(|b| b.ends_with("/env")) {
-            bits.remove(0);
-            bits.retain(|b| b != "-S");
-        }
-        if bits.is_empty() {
-            return false;
-        }
-        bits.push(argv[0].clone());
-        bits.extend(argv[1..].iter().cloned());
-        self.call(sh, bits, false);
-        true
-    }
-
     /// A program that the table knows.
     pub(crate) fn by_row(&mut self, sh: &mut Shell, marks: &str, argv: &[String]) {
         let c = parse(marks, argv);
@@ -394,6 +345,15 @@ impl Engine<'_> {
                     return self.fd(sh, argv);
                 }
                 self.effects(sh, marks, c);
+                if let Some(p) = c.value(&["--pre"]).filter(|p| !p.is_empty()) {
+                    let call = vec![p.to_owned(), c.args.get(1).cloned().unwrap_or_else(|| ".".into())];
+                    self.call(&mut sh.clone(), call, false);
+                }
+                if matches!(c.name.as_str(), "less" | "more" | "man" | "zless") && sh.vars.contains_key("LESSOPEN") {
+                    let open = self.var(sh, "LESSOPEN").unwrap_or_default();
+                    let open = open.trim_start_matches(['|', '-']).replace("%s", c.args.first().map_or("", String::as_str));
+                    self.effect(sh, 'Y', &open, false);
+                }
                 if let Some(o) = c.value(&["-o", "--output"])
                     && special == "sort"
                 {

@@ -15,6 +15,8 @@ pub(crate) const UNK: char = '\u{10FFFD}';
 pub(crate) const BYTES: char = '\u{10FFFB}';
 /// Stands in front of the names of an archive's members, one a line, in a stream.
 pub(crate) const MEMBERS: char = '\u{10FFFA}';
+/// Stands behind the name of a member, in front of the file that it is a copy of.
+pub(crate) const SOURCE: char = '\u{10FFF9}';
 /// What an unknown name is called in the path of an act.
 const UNKNOWN_NAME: &str = "\u{FFFD}";
 
@@ -85,6 +87,8 @@ pub(crate) enum Fd {
     Buf(usize),
     /// A text that is read.
     In(usize),
+    /// A file or directory, by absolute path, that was opened to read: who opens the descriptor's own name gets it anew.
+    Read(String, usize),
     /// A file, by absolute path.
     File(String),
     /// A file that is there, opened to read and write: nothing is written until somebody writes.
@@ -109,6 +113,7 @@ pub(crate) struct Opts {
     pub(crate) allexport: bool,
     pub(crate) nounset: bool,
     pub(crate) physical: bool,
+    pub(crate) xtrace: bool,
     /// A plain `sh`: a failed special builtin or an alias behaves differently, braces are plain.
     pub(crate) posix: bool,
 }
@@ -124,6 +129,7 @@ impl Opts {
             'C' => "noclobber",
             'a' => "allexport",
             'P' => "physical",
+            'x' => "xtrace",
             _ => return None,
         })
     }
@@ -138,6 +144,7 @@ impl Opts {
             "noclobber" => &mut self.noclobber,
             "allexport" => &mut self.allexport,
             "physical" => &mut self.physical,
+            "xtrace" => &mut self.xtrace,
             _ => return None,
         })
     }
@@ -183,6 +190,14 @@ pub(crate) struct Shell {
     pub(crate) locals: Vec<Vec<(String, Option<Var>)>>,
     /// Somebody said `kill`.
     pub(crate) killed: bool,
+    /// How many loops are around.
+    pub(crate) loops: u32,
+    /// How many sourced scripts are around.
+    pub(crate) sourced: u32,
+    /// Functions that shells started from here have too.
+    pub(crate) shared: HashSet<String>,
+    /// Programs that `hash -p` has given a name.
+    pub(crate) hashed: Vec<(String, String)>,
     pub(crate) getopts: usize,
 }
 
@@ -460,14 +475,14 @@ impl Engine<'_> {
                     self.fs.leave(&p, true, Left::File(None));
                 }
             }
-            Fd::Term | Fd::Null | Fd::In(_) | Fd::Both(..) => {}
+            Fd::Term | Fd::Null | Fd::In(_) | Fd::Read(..) | Fd::Both(..) => {}
         }
     }
 
     /// All that is left to read from a file descriptor.
     pub(crate) fn take(&mut self, sh: &Shell, fd: i32) -> String {
         match sh.fd(fd) {
-            Fd::In(i) | Fd::Both(_, i) => match self.ins.get_mut(i) {
+            Fd::In(i) | Fd::Read(_, i) | Fd::Both(_, i) => match self.ins.get_mut(i) {
                 Some(s) => {
                     let rest = s.text[s.pos..].to_owned();
                     s.pos = s.text.len();
@@ -483,7 +498,7 @@ impl Engine<'_> {
 
     /// One line from a file descriptor, without its end; `None` at the end.
     pub(crate) fn line(&mut self, sh: &Shell, fd: i32, delim: char) -> Option<String> {
-        let (Fd::In(i) | Fd::Both(_, i)) = sh.fd(fd) else { return None };
+        let (Fd::In(i) | Fd::Read(_, i) | Fd::Both(_, i)) = sh.fd(fd) else { return None };
         let s = self.ins.get_mut(i)?;
         let rest = &s.text[s.pos..];
         if rest.is_empty() {
@@ -525,8 +540,15 @@ impl Engine<'_> {
     /// The absolute path of a name in the directory in force.
     pub(crate) fn full(&self, sh: &Shell, name: &str) -> String {
         let p = picture::join(&sh.cwd, name);
-        if !p.starts_with("/proc/") {
+        if !p.starts_with("/proc/") && !p.starts_with("/dev/") {
             return p;
+        }
+        if let Some((n, rest)) = fd_name(&p) {
+            // opened by the descriptor's name, a file is opened anew, whatever it was opened for
+            return match sh.fd(n) {
+                Fd::Read(file, _) | Fd::Both(file, _) => format!("{file}{rest}"),
+                _ => p,
+            };
         }
         for own in ["/proc/self/cwd", "/proc/thread-self/cwd", &format!("/proc/{UNK}/cwd")] {
             if let Some(rest) = p.strip_prefix(own)
@@ -553,7 +575,8 @@ impl Engine<'_> {
             return;
         }
         let mut path = self.full(sh, name);
-        if is_device(&path) {
+        if is_device(&path) || !follow && fd_path(&picture::join(&sh.cwd, name)).is_some() {
+            // the name of a descriptor itself can't be changed
             return;
         }
         if !path.starts_with('/') {
@@ -627,7 +650,7 @@ impl Engine<'_> {
     /// An entry goes away; the link itself, where it is one.
     pub(crate) fn remove(&mut self, sh: &Shell, name: &str, below: bool) {
         let full = self.full(sh, name);
-        if full.ends_with('/') && !below || fd_path(&full).is_some() {
+        if full.ends_with('/') && !below || fd_path(&picture::join(&sh.cwd, name)).is_some() {
             return;
         }
         let bare = name.trim_end_matches('/');
@@ -641,13 +664,24 @@ impl Engine<'_> {
 
 /// The number of a path that names an open file descriptor.
 pub(crate) fn fd_path(full: &str) -> Option<i32> {
-    match full {
-        "/dev/stdin" => return Some(0),
-        "/dev/stdout" => return Some(1),
-        "/dev/stderr" => return Some(2),
-        _ => {}
+    fd_name(full).filter(|(_, rest)| rest.is_empty()).map(|(n, _)| n)
+}
+
+/// The number of an open file descriptor in a path, and what stands behind it.
+fn fd_name(full: &str) -> Option<(i32, &str)> {
+    for (name, n) in [("/dev/stdin", 0), ("/dev/stdout", 1), ("/dev/stderr", 2)] {
+        if full == name {
+            return Some((n, ""));
+        }
     }
-    full.strip_prefix("/dev/fd/").or_else(|| full.strip_prefix("/proc/self/fd/")).and_then(|n| n.parse().ok())
+    let rest = full.strip_prefix("/dev/fd/").or_else(|| {
+        // `/proc/$$/fd/3`: whose number it is, is not known, and it is mostly one's own
+        let process = full.strip_prefix("/proc/")?;
+        let (process, rest) = process.split_once('/')?;
+        (process == "self" || process == "thread-self" || process.contains(UNK)).then_some(rest)?.strip_prefix("fd/")
+    })?;
+    let end = rest.find('/').unwrap_or(rest.len());
+    Some((rest[..end].parse().ok()?, &rest[end..]))
 }
 
 /// Whether a path is a device that swallows or gives without changing anything on disk.

@@ -35,6 +35,13 @@ impl Only {
     }
 }
 
+/// The file that an address of the `file:` kind names.
+fn local_file(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("file://")?;
+    rest.strip_prefix("localhost").or_else(|| rest.strip_prefix("127.0.0.1")).unwrap_or(rest).starts_with('/').then_some(())?;
+    rest.find('/').map(|i| &rest[i..])
+}
+
 impl Engine<'_> {
     /// Sources, and the target that each of them gets.
     fn pairs(&self, sh: &Shell, c: &Call) -> Vec<(String, String)> {
@@ -153,7 +160,7 @@ impl Engine<'_> {
     }
 
     /// Notes that a file becomes a copy of another.
-    fn copied(&mut self, sh: &Shell, from: &str, to: &str, follow: bool) {
+    pub(crate) fn copied(&mut self, sh: &Shell, from: &str, to: &str, follow: bool) {
         // what the command itself has made is no copy of what anybody else made
         let ground = if self.fs.untouched(from) { Ground::Copied { from: from.into() } } else { Ground::Plain };
         let old = std::mem::replace(&mut self.ground, ground);
@@ -540,38 +547,62 @@ impl Engine<'_> {
         }
     }
 
-    pub(crate) fn sqlite(&mut self, sh: &mut Shell, c: &Call) {
-        let Some(db) = c.args.first() else { return };
-        let mut text = c.args[1..].join("\n");
-        if let Some(cmd) = c.value(&["-cmd"]) {
-            text.push('\n');
-            text.push_str(cmd);
-        }
-        let mut dots: Vec<String> = c.args[1..].to_vec();
-        if c.args.len() == 1 {
-            let input = self.take(sh, 0);
-            dots = input.lines().map(str::to_owned).collect();
-            text.push_str(&input);
-        }
-        for d in dots.iter().map(|d| d.trim()).filter(|d| d.starts_with('.')) {
-            let words: Vec<&str> = d.split_ascii_whitespace().collect();
-            match words.as_slice() {
-                [".output" | ".once" | ".backup" | ".save" | ".clone" | ".log" | ".excel", .., f] => {
-                    let f = f.trim_matches(['"', '\'']).to_owned();
-                    self.effect(sh, 'W', &f, false);
+    /// Functions and statements of SQL that write other files than the database.
+    fn sql_files(&mut self, sh: &mut Shell, text: &str) {
+        let low = text.to_ascii_lowercase();
+        for word in ["writefile", "vacuum into", "into outfile", "into dumpfile", "edit("] {
+            for (at, _) in low.match_indices(word) {
+                match text[at..].split('\'').nth(1).filter(|_| word != "edit(") {
+                    Some(file) => self.effect(sh, 'W', file, false),
+                    None => self.unknown("a file that a query writes", word),
                 }
-                [".shell" | ".system", ..] => {
-                    let cmd = d.split_once(' ').map_or("", |x| x.1).to_owned();
-                    self.effect(sh, 'Y', &cmd, false);
-                }
-                [".read", f] => {
-                    let f = (*f).to_owned();
-                    let t = self.content(sh, &f);
-                    text.push_str(&t);
-                }
-                _ => {}
             }
         }
+    }
+
+    pub(crate) fn sqlite(&mut self, sh: &mut Shell, c: &Call) {
+        let memory = ":memory:".to_owned();
+        let db = c.args.first().unwrap_or(&memory);
+        // options with a text, and a script, come before what follows the name
+        let mut lines: Vec<String> = c.values(&["-cmd"]).into_iter().map(str::to_owned).collect();
+        if let Some(script) = c.value(&["-init"]) {
+            let text = self.content(sh, script);
+            lines.extend(text.lines().map(str::to_owned));
+        }
+        if c.args.len() < 2 {
+            let input = self.take(sh, 0);
+            lines.extend(input.lines().map(str::to_owned));
+        } else {
+            lines.extend(c.args[1..].iter().flat_map(|arg| arg.lines()).map(str::to_owned));
+        }
+        let mut text = lines.join("\n");
+        let mut i = 0;
+        while i < lines.len() && i < 2_000 {
+            let dot = lines[i].trim().to_owned();
+            i += 1;
+            let Some((word, rest)) = dot.strip_prefix('.').map(|dot| dot.split_once(' ').unwrap_or((dot, ""))) else { continue };
+            // a command may be cut short where that says enough
+            let is = |name: &str, least: usize| word.len() >= least && name.starts_with(word);
+            let last = rest.split_ascii_whitespace().next_back().unwrap_or("").trim_matches(['"', '\'']).to_owned();
+            if ["output", "once", "backup", "save", "clone", "log", "excel", "trace", "testcase"].iter().any(|name| is(name, 2)) {
+                match rest.trim().strip_prefix('|') {
+                    Some(program) => self.effect(sh, 'Y', program, false),
+                    None if matches!(last.as_str(), "" | "off" | "on" | "stdout" | "stderr") => {}
+                    None => self.effect(sh, 'W', &last, false),
+                }
+            } else if is("shell", 2) || is("system", 2) {
+                self.effect(sh, 'Y', rest, false);
+            } else if is("read", 3) {
+                let script = self.content(sh, &last);
+                text.push_str(&script);
+                lines.extend(script.lines().map(str::to_owned));
+            } else if is("load", 2) {
+                self.unknown("a library that can do anything", &last);
+            } else if is("cd", 2) {
+                self.unknown("where a program goes on in its own words", &dot);
+            }
+        }
+        self.sql_files(sh, &text);
         let low = text.to_lowercase();
         let changes = [
             "create",
@@ -640,13 +671,28 @@ impl Engine<'_> {
         let mut rest = c.clone();
         rest.opts.retain(|(o, _)| o != "-o" && o != "--output");
         self.effects(sh, marks, &rest);
+        if c.has(&["-T", "--upload-file"]) {
+            for url in c.args.iter().map(String::as_str).chain(c.values(&["--url"])).map(str::to_owned).collect::<Vec<_>>() {
+                if let Some(path) = local_file(&url) {
+                    let name = c.value(&["-T", "--upload-file"]).map_or("", |from| picture::split(from).1);
+                    let path = if path.ends_with('/') { join(path, name) } else { path.to_owned() };
+                    self.effect(sh, 'W', &path, false);
+                }
+            }
+        }
         if let Some(k) = c.value(&["-K", "--config"]) {
             let t = if k == "-" { self.take(sh, 0) } else { self.content(sh, k) };
             for line in t.lines() {
                 let line = line.trim().trim_start_matches('-');
-                if let Some(v) = line.strip_prefix("output").or_else(|| line.strip_prefix("o ")) {
-                    let v = v.trim_start_matches(['=', ':', ' ']).trim_matches('"').to_owned();
-                    self.effect(sh, 'W', &v, false);
+                let (name, v) = line.split_once(['=', ':', ' ']).unwrap_or((line, ""));
+                let v = v.trim_start_matches(['=', ':', ' ']).trim_matches('"').to_owned();
+                let name = name.trim();
+                // the row says which options name a file, in a list as well
+                if let Some(e) = super::call::effect_of(marks, name) {
+                    self.effect(sh, e, &v, false);
+                }
+                if matches!(name, "T" | "upload-file") {
+                    self.unknown("where a list of options has a file go", k);
                 }
             }
             if t.contains(UNK) {
@@ -654,7 +700,7 @@ impl Engine<'_> {
             }
         }
         if !c.has(&["-o", "--output", "-O", "--remote-name"]) {
-            let file = argv.iter().find_map(|a| a.strip_prefix("file://")).map(str::to_owned);
+            let file = argv.iter().find_map(|a| local_file(a)).map(str::to_owned);
             let text = file.map_or_else(|| UNK.to_string(), |f| self.content(sh, &f));
             self.put(sh, 1, &text);
         }

@@ -244,7 +244,10 @@ impl Engine<'_> {
 
     /// One turn of a loop's body: go on, stop, or leave.
     fn turn(&mut self, sh: &mut Shell, body: &Cmd) -> Result<bool, Flow> {
-        match self.run(sh, body) {
+        sh.loops += 1;
+        let flow = self.run(sh, body);
+        sh.loops -= 1;
+        match flow {
             Flow::Next | Flow::Continue(0 | 1) => Ok(true),
             Flow::Break(0 | 1) => Ok(false),
             Flow::Break(n) => Err(Flow::Break(n - 1)),
@@ -297,10 +300,12 @@ impl Engine<'_> {
                 break;
             }
             sh.tested += 1;
-            let flow = self.run(sh, cond);
+            let going = self.turn(sh, cond);
             sh.tested -= 1;
-            if flow != Flow::Next {
-                return flow;
+            match going {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(flow) => return flow,
             }
             match sh.status {
                 Some(s) if (s == 0) == until => break,

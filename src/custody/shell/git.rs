@@ -55,6 +55,8 @@ fn marks(verb: &str) -> &'static str {
         "fast-export" => "--export-marks:W --import-marks: --signed-tags: --tag-of-filtered-object: --refspec:",
         "fast-import" => "--export-marks:W --import-marks: --export-pack-edges:W --depth: --active-branches: --max-pack-size:",
         "mailinfo" => "--encoding:",
+        "daemon" => "--pid-file:W",
+        "interpret-trailers" => "--trailer: --where: --if-exists: --if-missing:",
         "mailsplit" => "-o: -d: -f:",
         "subtree" => "-P: --prefix: -m: --message: -b: --branch: --onto:",
         "svn" | "p4" => "",
@@ -66,6 +68,7 @@ fn marks(verb: &str) -> &'static str {
         "blame" | "annotate" => "-L: -S: --contents: --date: --ignore-rev: --ignore-revs-file:",
         "ls-files" => "-x: -X: --exclude: --exclude-from: --with-tree: --format:",
         "sparse-checkout" => "",
+        "credential-store" => "--file:",
         _ => "--output:W",
     }
 }
@@ -176,7 +179,7 @@ const QUIET: &[&str] = &[
 
 /// Whether a sub-command changes what git goes by: where its references stand, the index, its settings. New branches
 /// and tags are followed by themselves.
-fn moves(verb: &str, c: &Call) -> bool {
+pub(super) fn moves(verb: &str, c: &Call) -> bool {
     match verb {
         "fetch" | "pull" | "commit" | "reset" | "merge" | "rebase" | "cherry-pick" | "revert" | "am" | "stash" | "checkout" | "switch"
         | "bisect" | "rm" | "mv" | "read-tree" | "update-index" | "update-ref" | "replace" | "fast-import" => true,
@@ -191,9 +194,10 @@ fn moves(verb: &str, c: &Call) -> bool {
     }
 }
 
-struct Global {
-    dir: String,
-    config: Vec<(String, String)>,
+/// What stands in front of the sub-command.
+pub(super) struct Global {
+    pub(super) dir: String,
+    pub(super) config: Vec<(String, String)>,
     git_dir: Option<String>,
     work_tree: Option<String>,
 }
@@ -233,8 +237,10 @@ impl Engine<'_> {
             i += 1;
         }
         let mut own = self.git_config.clone();
+        own.extend(self.git_given(sh));
         own.append(&mut g.config);
         g.config = own;
+        self.git_included(sh, &mut g.config);
         let Some(verb) = argv.get(i).cloned() else { return };
         if g.dir.contains(UNK) || verb.contains(UNK) {
             self.unknown("git works in a place that is not known", &verb);
@@ -261,6 +267,7 @@ impl Engine<'_> {
             return;
         }
         self.git_programs(&mut sub, g, verb, &c);
+        self.git_traces(&mut sub, g, verb, &c);
         // Git is asked as things are now. What an earlier command of this line has done to its references, its index or
         // its settings is in no answer.
         let asked_too_early = self.git_moved;
@@ -275,12 +282,18 @@ impl Engine<'_> {
         }
         let repo = self.repo(&sub, &g.dir, g.git_dir.clone(), g.work_tree.clone());
         if QUIET.contains(&verb) {
-            self.git_quiet(&mut sub, verb, &c, rest, repo.as_ref());
+            self.git_quiet(&mut sub, g, verb, &c, rest, repo.as_ref());
             sh.status = sub.status;
             return;
         }
         if verb == "apply" {
             return self.git_apply(&mut sub, repo.as_ref(), &c);
+        }
+        if verb == "credential-store" {
+            if let Some(f) = c.value(&["--file"]).filter(|_| c.args.iter().any(|a| a == "store" || a == "erase")) {
+                self.effect(&mut sub, 'W', f, false);
+            }
+            return;
         }
         if verb == "merge-file" {
             if !c.has(&["-p", "--stdout"])
@@ -295,7 +308,7 @@ impl Engine<'_> {
             return;
         };
         r.verb = format!("git {verb}");
-        self.hooks(&mut sub, g, &r, verb);
+        self.hooks(&mut sub, g, &r, verb, &c);
         self.by = format!("git {verb}");
         if c.has(&["--abort"]) {
             // only where something is under way
@@ -341,6 +354,11 @@ impl Engine<'_> {
                 Some("add") => {
                     if let Some(p) = c.args.get(1) {
                         self.act(&sub, ActKind::Create, p, false, false);
+                        // much the same tree as this one
+                        let full = self.full(&sub, p);
+                        if !full.contains(UNK) {
+                            self.fs.leave(&full, false, super::picture::Left::From(r.top.clone()));
+                        }
                     }
                 }
                 Some("remove") => {
@@ -495,6 +513,14 @@ impl Engine<'_> {
                 .map(|(_, v)| v.clone()),
         );
         run.extend(g.config.iter().filter(|(k, _)| k.starts_with("merge.") && k.ends_with(".driver")).map(|(_, v)| v.clone()));
+        if verb == "credential"
+            || matches!(verb, "fetch" | "pull" | "push" | "clone" | "ls-remote") && c.args.iter().any(|a| a.contains("http"))
+        {
+            let helpers = g.config.iter().filter(|(k, _)| k.starts_with("credential.") && k.ends_with("helper"));
+            run.extend(
+                helpers.filter_map(|(_, v)| v.strip_prefix('!').or_else(|| v.starts_with('/').then_some(v.as_str()))).map(str::to_owned),
+            );
+        }
         run.extend(conf("gpg.program").filter(|_| c.has(&["-S", "--gpg-sign", "-s"])));
         if verb == "difftool" || verb == "grep" {
             run.extend(c.value(&["-x", "--extcmd", "-O", "--open-files-in-pager"]).map(str::to_owned));
@@ -512,16 +538,31 @@ impl Engine<'_> {
     }
 
     /// Hooks of the repository that can be read as scripts.
-    fn hooks(&mut self, sh: &mut Shell, g: &Global, r: &Repo, verb: &str) {
-        let names: &[&str] = match verb {
-            "commit" => &["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"],
-            "checkout" | "switch" => &["post-checkout"],
-            "merge" | "pull" => &["post-merge", "pre-merge-commit"],
-            "rebase" => &["pre-rebase", "post-rewrite"],
-            "push" => &["pre-push"],
-            "am" => &["applypatch-msg", "pre-applypatch", "post-applypatch"],
-            _ => return,
+    fn hooks(&mut self, sh: &mut Shell, g: &Global, r: &Repo, verb: &str, c: &Call) {
+        let mut names: Vec<&str> = match verb {
+            "commit" => vec!["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"],
+            "checkout" | "switch" => vec!["post-checkout"],
+            "worktree" if c.args.first().is_some_and(|a| a == "add") => vec!["post-checkout"],
+            "merge" => vec!["post-merge", "pre-merge-commit", "prepare-commit-msg", "commit-msg"],
+            "pull" => vec!["post-merge", "pre-merge-commit"],
+            "cherry-pick" | "revert" => vec!["prepare-commit-msg", "commit-msg", "post-commit"],
+            "rebase" => vec!["pre-rebase", "post-rewrite", "post-checkout"],
+            "push" => vec!["pre-push"],
+            "am" => vec!["applypatch-msg", "pre-applypatch", "post-applypatch"],
+            "gc" => vec!["pre-auto-gc"],
+            "send-email" => vec!["sendemail-validate"],
+            _ => Vec::new(),
         };
+        let names_ref = matches!(verb, "branch" | "tag" | "update-ref" | "symbolic-ref") && !c.args.is_empty();
+        if moves(verb, c) || names_ref || matches!(verb, "push" | "worktree" | "clone") {
+            names.push("reference-transaction");
+        }
+        if moves(verb, c) || matches!(verb, "add" | "stage") {
+            names.push("post-index-change");
+        }
+        if names.is_empty() {
+            return;
+        }
         let dir =
             g.config.iter().rev().find(|(k, _)| k == "core.hookspath").map_or_else(|| join(&r.git_dir, "hooks"), |(_, v)| join(&r.top, v));
         for n in names {
@@ -535,10 +576,13 @@ impl Engine<'_> {
         }
     }
 
-    fn git_quiet(&mut self, sh: &mut Shell, verb: &str, c: &Call, rest: &[String], r: Option<&Repo>) {
+    fn git_quiet(&mut self, sh: &mut Shell, g: &Global, verb: &str, c: &Call, rest: &[String], r: Option<&Repo>) {
         if verb != "config" {
             let m = marks(verb);
             self.effects(sh, m, c);
+        }
+        if let Some(r) = r.cloned() {
+            self.hooks(sh, g, &r, verb, c);
         }
         match verb {
             "config" => {
@@ -602,6 +646,11 @@ impl Engine<'_> {
                 let d = rest.iter().find_map(|a| a.strip_prefix("-o")).unwrap_or(".").to_owned();
                 self.effect(sh, 'd', &d, false);
             }
+            "interpret-trailers" if c.has(&["--in-place"]) => {
+                for file in &c.args {
+                    self.effect(sh, 'I', file, false);
+                }
+            }
             "branch" | "tag" => {
                 if let Some(n) = c.args.first().filter(|_| !c.has(&["-d", "-D", "-l", "--list", "--contains", "--merged"])) {
                     let to = c.args.get(1).cloned().unwrap_or_else(|| "HEAD".into());
@@ -627,8 +676,6 @@ impl Engine<'_> {
             }
             "push" | "commit" => {
                 if let Some(r) = r.cloned() {
-                    let g = Global { dir: r.dir.clone(), config: Vec::new(), git_dir: None, work_tree: None };
-                    self.hooks(sh, &g, &r, verb);
                     if verb == "commit" && c.has(&["-a", "--all"]) {
                         self.takes_in(&r, None);
                     }
@@ -664,7 +711,7 @@ impl Engine<'_> {
                 return;
             }
         }
-        let text = self.git_prints(verb, rest, r);
+        let text = self.git_prints(sh, verb, rest, r);
         self.put(sh, 1, &text);
     }
 
@@ -685,9 +732,12 @@ impl Engine<'_> {
     }
 
     /// What a reading sub-command prints: asked, where its options are known to be harmless.
-    fn git_prints(&mut self, verb: &str, rest: &[String], r: Option<&Repo>) -> String {
+    fn git_prints(&mut self, sh: &Shell, verb: &str, rest: &[String], r: Option<&Repo>) -> String {
         let unk = UNK.to_string();
-        let Some(r) = r else { return String::new() };
+        let Some(r) = r else { return unk };
+        if self.asks_too_late(sh, verb, rest, r) {
+            return unk;
+        }
         if verb == "rev-parse" && rest.iter().any(|a| a == "--show-toplevel") {
             return format!("{}\n", r.top);
         }
@@ -787,7 +837,13 @@ impl Engine<'_> {
     fn git_init(&mut self, sh: &mut Shell, c: &Call, g: &Global) {
         let dir = c.args.first().cloned().unwrap_or_else(|| ".".into());
         let full = self.full(sh, &dir);
-        let git = g.git_dir.as_ref().map_or_else(|| if c.has(&["--bare"]) { dir.clone() } else { join(&dir, ".git") }, Clone::clone);
+        let own = self.var(sh, "GIT_DIR").filter(|dir| !dir.is_empty());
+        let git = g
+            .git_dir
+            .clone()
+            .or(own)
+            .as_ref()
+            .map_or_else(|| if c.has(&["--bare"]) { dir.clone() } else { join(&dir, ".git") }, Clone::clone);
         if self.fs.is_dir(&full) {
             let p = self.full(sh, &git);
             if self.fs.what(&p).is_none() || c.has(&["--bare"]) {

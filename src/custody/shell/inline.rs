@@ -4,6 +4,7 @@
 
 use super::engine::{Engine, Shell, UNK};
 use super::picture::{self, join};
+use super::reach::unnamed;
 use super::scan::{Args, Host, Lang, Tok, Val, Walk, lex};
 use super::{Kind, echo};
 use std::collections::{HashMap, HashSet};
@@ -27,6 +28,8 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("python", "urlretrieve urllib.request.urlretrieve", "1W"),
     ("python", "sqlite3.connect dbm.open shelve.open", "0W"),
     ("python", "write_text write_bytes", "rW"),
+    ("python", ".to_csv .to_json .to_excel .to_parquet .to_pickle .savefig .savetxt", "0W"),
+    ("python", "logging.FileHandler FileHandler RotatingFileHandler TimedRotatingFileHandler WatchedFileHandler", "0W"),
     ("python", "touch", "rU"),
     ("python", "unlink rmdir", "rX"),
     ("python", "mkdir", "rD"),
@@ -47,7 +50,7 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("node", "cpSync cp copySync copy", "1B"),
     ("node", "symlinkSync symlink linkSync link", "1L"),
     ("node", "chmodSync chmod chownSync chown utimesSync utimes lchownSync lutimesSync", "0M"),
-    ("node", "Bun.write", "0W"),
+    ("node", "Bun.write WriteStream process.report.writeReport v8.writeHeapSnapshot", "0W"),
     // Perl
     ("perl", "unlink", "*X"),
     ("perl", "rename move mv", "0F 1T"),
@@ -70,6 +73,8 @@ const CALLS: &[(&str, &str, &str)] = &[
         "FileUtils.rm_r FileUtils.rm_rf FileUtils.rmtree FileUtils.remove_dir FileUtils.remove_entry FileUtils.remove_entry_secure FileUtils.remove_file FileUtils.rmdir Dir.rmdir Dir.delete Dir.unlink",
         "*R",
     ),
+    ("ruby", "Logger.new PStore.new", "0W"),
+    ("ruby", "IO.copy_stream", "1W"),
     ("ruby", "File.rename FileUtils.mv FileUtils.move", "0F 1T"),
     ("ruby", "FileUtils.cp FileUtils.copy FileUtils.copy_file FileUtils.install", "1T"),
     ("ruby", "FileUtils.cp_r FileUtils.copy_entry", "1B"),
@@ -93,18 +98,30 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("php", "tempnam", "0d"),
 ];
 
-struct Found<'e, 'a> {
-    e: &'e mut Engine<'a>,
-    sh: Shell,
+pub(super) struct Found<'e, 'a> {
+    pub(super) e: &'e mut Engine<'a>,
+    pub(super) sh: Shell,
     lang: Lang,
     args: Vec<String>,
     stdin: Option<String>,
     aliases: HashMap<String, String>,
     /// What the program prints, where printing it is all it does.
     printed: Option<String>,
+    /// It is run for each line of its input (`-n`, `-p`).
+    by_line: bool,
+    /// Ruby: `include FileUtils`.
+    file_utils: bool,
+    /// Where modules are looked for.
+    pub(super) dirs: Vec<String>,
+    /// Modules that were read, which lie there.
+    pub(super) modules: HashSet<String>,
 }
 
 impl Found<'_, '_> {
+    pub(super) fn lang(&self) -> Lang {
+        self.lang
+    }
+
     fn lang_name(&self) -> &'static str {
         match self.lang {
             Lang::Python => "python",
@@ -233,6 +250,10 @@ impl Host for Found<'_, '_> {
         self.shell(script);
     }
 
+    fn reached(&mut self) {
+        self.e.unknown("a call of what is not known by name", self.lang_name());
+    }
+
     fn name(&mut self, name: &str) -> Option<Val> {
         let env = |s: &mut Self, n: &str| {
             let sh = s.sh.clone();
@@ -257,7 +278,12 @@ impl Host for Found<'_, '_> {
         match (name, self.lang) {
             ("sys.argv" | "argv", Lang::Python) => args(self, &["-c"]),
             ("process.argv", Lang::Node) => args(self, &["node"]),
-            ("ARGV" | "@ARGV" | "_", Lang::Perl) | ("ARGV" | "$*", Lang::Ruby) => args(self, &[]),
+            ("<>", _) => {
+                let (sh, files) = (self.sh.clone(), self.args.clone());
+                let text = self.e.input_text(&sh, &files);
+                Some(Val { any: vec![text], list: false, from: "open".into() })
+            }
+            ("ARGV" | "@ARGV", Lang::Perl) | ("ARGV" | "$*", Lang::Ruby) => args(self, &[]),
             ("argv", Lang::Php) => args(self, &["-"]),
             ("shift", Lang::Perl) | ("ARGV.first", Lang::Ruby) => Some(self.args.first().cloned().map_or_else(Val::default, Val::text)),
             ("ARGV.shift", Lang::Ruby) => Some(self.args.first().cloned().map_or_else(Val::default, Val::text)),
@@ -287,6 +313,12 @@ impl Host for Found<'_, '_> {
             name = tail.map_or_else(|| real.clone(), |t| format!("{real}.{t}"));
         }
         let last = name.rsplit('.').next().unwrap_or(&name).to_owned();
+        if self.lang == Lang::Python && self.modules.contains(name.split('.').next().unwrap_or(&name)) && !a.pos.is_empty() {
+            self.e.unknown("a function of another file", &name);
+        }
+        if let Some(done) = self.indirect(&name, &last, recv, a) {
+            return Some(done);
+        }
         let empty = Val::default();
         let arg = |n: usize| a.pos.get(n).unwrap_or(&empty);
         match (last.as_str(), self.lang) {
@@ -370,6 +402,7 @@ impl Host for Found<'_, '_> {
                 return Some(Val { from: "path".into(), ..self.glob(&Val::many(pats)) });
             }
             ("glob" | "iglob" | "globSync", _) => return Some(self.glob(arg(0))),
+            ("scandir", Lang::Python) => return Some(self.list_dir(arg(0), true)),
             ("listdir" | "scandir" | "readdirSync" | "readdir" | "scandir_r", _) => return Some(self.list_dir(arg(0), false)),
             ("walk", Lang::Python) => return Some(self.walk(arg(0))),
             ("join", _) if name.ends_with("path.join") || name == "File.join" || name == "join" && self.lang == Lang::Node => {
@@ -393,7 +426,10 @@ impl Host for Found<'_, '_> {
                 | "fspath" | "expand_path" | "reversed" | "set" | "tuple" | "iter" | "Array.from",
                 _,
             ) => return a.pos.last().cloned(),
-            ("getcwd" | "cwd" | "pwd", _) => return Some(Val::text(self.sh.cwd.clone())),
+            ("getcwd" | "cwd" | "pwd", _) => {
+                let from = if name.contains("Path") { "path".to_owned() } else { String::new() };
+                return Some(Val { from, ..Val::text(self.sh.cwd.clone()) });
+            }
             ("dirname", _) => {
                 return Some(Val { any: arg(0).any.iter().map(|p| picture::split(p).0.to_owned()).collect(), ..Val::default() });
             }
@@ -618,13 +654,22 @@ impl Host for Found<'_, '_> {
                 return Some(Val::default());
             }
             ("eval" | "exec" | "instance_eval" | "Function" | "vm.runInNewContext" | "runInThisContext", _) => {
+                if a.pos.iter().any(|text| text.any.is_empty()) && !matches!(self.lang, Lang::Perl | Lang::Ruby) {
+                    self.e.unknown("a program inside of a program is not known", &name);
+                }
                 for t in arg(0).any.clone() {
                     self.program(&t);
                 }
                 return Some(Val::default());
             }
-            ("import_module" | "runpy.run_path" | "run_path" | "execfile", Lang::Python) => {
-                self.e.unknown("a program that can do anything", &name)
+            ("runpy.run_path" | "run_path" | "execfile" | "run_module", Lang::Python) => {
+                self.e.unknown("a program that can do anything", &name);
+            }
+            ("basicConfig", Lang::Python) => {
+                if let Some(file) = a.named("filename").cloned() {
+                    self.effect('W', &file);
+                }
+                return Some(Val::default());
             }
             ("require" | "import", Lang::Node) => {
                 let m = arg(0).any.first().cloned().unwrap_or_default();
@@ -678,6 +723,8 @@ impl Host for Found<'_, '_> {
                     return n == last && recv.is_some_and(|r| r.from == "path" && !r.any.is_empty());
                 }
                 n == name
+                    || self.lang == Lang::Ruby && self.file_utils && n.strip_prefix("FileUtils.").is_some_and(|bare| bare == name)
+                    || n.strip_prefix('.').is_some_and(|method| method == last)
                     || self.lang == Lang::Node
                         && !n.contains('.')
                         && n == last
@@ -730,12 +777,13 @@ impl Host for Found<'_, '_> {
             }
             return Some(Val::default());
         }
+        self.handed_on(recv, a);
         None
     }
 }
 
 impl Found<'_, '_> {
-    fn file(&mut self, m: &str) {
+    pub(super) fn file(&mut self, m: &str) {
         let sh = self.sh.clone();
         let names = [m.to_owned(), format!("{m}.js"), format!("{m}.rb"), format!("{m}/index.js")];
         for n in names {
@@ -748,7 +796,7 @@ impl Found<'_, '_> {
     }
 
     /// Looks over a whole program, twice: the second time the parameters of its functions hold what they are called with.
-    fn program(&mut self, text: &str) {
+    pub(super) fn program(&mut self, text: &str) {
         if self.e.depth > 12 || !self.e.spend(text.len() * 30) {
             self.e.unknown("nested too deep", "");
             return;
@@ -759,17 +807,23 @@ impl Found<'_, '_> {
         self.e.depth += 1;
         let toks = lex(text, self.lang);
         self.imports(&toks);
+        if let Some(name) = unnamed(text, &toks, self.lang) {
+            self.e.unknown("a call of what is not known by name", &name);
+        }
+        self.file_utils |= self.lang == Lang::Ruby
+            && toks.windows(2).any(|w| matches!(w, [Tok::Name(a), Tok::Name(b)] if a == "include" && b == "FileUtils"));
         let lang = self.lang;
         let cwd = self.sh.cwd.clone();
-        let mut w = Walk {
-            lang,
-            vars: HashMap::new(),
-            defs: HashMap::new(),
-            host: self,
-            fuel: 40_000,
-            assigned: HashSet::new(),
-            renames: HashMap::new(),
-        };
+        let mut vars = HashMap::new();
+        if self.by_line {
+            let text = self.name("<>").unwrap_or_default();
+            let lines: Vec<String> = text.any.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
+            if lines.len() > 400 {
+                self.e.unknown("too many lines", "");
+            }
+            vars.insert("_".to_owned(), Val { any: lines.into_iter().take(400).collect(), ..Val::default() });
+        }
+        let mut w = Walk { lang, vars, defs: HashMap::new(), host: self, fuel: 40_000, assigned: HashSet::new(), renames: HashMap::new() };
         w.program(&toks);
         let printed = only_print(&toks, lang).and_then(|from| {
             let (v, next) = w.expr(&toks, from, 0);
@@ -793,6 +847,7 @@ impl Found<'_, '_> {
         if self.lang != Lang::Python {
             return;
         }
+        self.more_dirs(t);
         let name = |k: usize| if let Some(Tok::Name(n)) = t.get(k) { Some(n.as_str()) } else { None };
         for i in 0..t.len() {
             let module = |from: usize| {
@@ -816,6 +871,7 @@ impl Found<'_, '_> {
                     if name(k) != Some("import") {
                         continue;
                     }
+                    self.load(&m);
                     let mut k = k + 1;
                     while k < t.len() {
                         match &t[k] {
@@ -847,11 +903,18 @@ impl Found<'_, '_> {
                     }
                 }
                 Some("import") if i == 0 || name(i.wrapping_sub(1)).is_none() => {
-                    let (m, k) = module(i + 1);
+                    let (m, mut k) = module(i + 1);
+                    self.load(&m);
                     if name(k) == Some("as")
                         && let Some(a) = name(k + 1)
                     {
                         self.aliases.insert(a.to_owned(), m);
+                    }
+                    // `import a, b`
+                    while matches!(t.get(k), Some(Tok::Op(o)) if o == ",") {
+                        let (m, next) = module(k + 1);
+                        self.load(&m);
+                        k = next.max(k + 1);
                     }
                 }
                 _ => {}
@@ -874,6 +937,19 @@ fn only_print(t: &[Tok], lang: Lang) -> Option<usize> {
     let once = t.iter().filter(|tok| is(tok, &["print"])).count() == 1;
     (open && plain && once && end + 1 == t.len()).then_some(at + 2)
 }
+
+/// Options of `node` that name what it writes.
+const NODE_FILES: &[(&str, char)] = &[
+    ("redirect-warnings", 'W'),
+    ("cpu-prof-dir", 'd'),
+    ("heap-prof-dir", 'd'),
+    ("report-directory", 'd'),
+    ("report-dir", 'd'),
+    ("diagnostic-dir", 'd'),
+    ("trace-event-file-pattern", 'W'),
+    ("test-reporter-destination", 'W'),
+    ("localstorage-file", 'W'),
+];
 
 /// Options of an interpreter that take a value.
 fn with_value(lang: Lang) -> &'static str {
@@ -901,6 +977,10 @@ impl Engine<'_> {
         let mut look = false;
         let mut module: Option<String> = None;
         let mut cwd: Option<String> = None;
+        let mut by_line = false;
+        let (mut loads, mut dirs): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let given = self.given_options(sh, lang, argv);
+        let argv = given.as_slice();
         let mut i = 1;
         while i < argv.len() {
             let a = argv[i].clone();
@@ -924,7 +1004,19 @@ impl Engine<'_> {
                             .unwrap_or_default(),
                         );
                     }
-                    "require" | "import" | "loader" | "conditions" | "env-file" if lang == Lang::Node && v.is_none() => i += 1,
+                    "require" | "import" | "loader" | "experimental-loader" if lang == Lang::Node => loads.extend(v.or_else(|| {
+                        i += 1;
+                        argv.get(i).cloned()
+                    })),
+                    "conditions" | "env-file" if lang == Lang::Node && v.is_none() => i += 1,
+                    _ if lang == Lang::Node && NODE_FILES.iter().any(|(name, _)| *name == n) => {
+                        let v = v.or_else(|| {
+                            i += 1;
+                            argv.get(i).cloned()
+                        });
+                        let effect = NODE_FILES.iter().find(|(name, _)| *name == n).map_or('d', |found| found.1);
+                        self.effect(sh, effect, &v.unwrap_or_default(), false);
+                    }
                     "test" if lang == Lang::Node => self.unknown("a program that can do anything", "node --test"),
                     _ => {}
                 }
@@ -948,6 +1040,7 @@ impl Engine<'_> {
                     k += 1;
                     continue;
                 }
+                by_line |= matches!((ch, lang), ('n' | 'p', Lang::Perl | Lang::Ruby));
                 look |= matches!(
                     (ch, lang),
                     ('V' | 'h', _)
@@ -977,6 +1070,9 @@ impl Engine<'_> {
                             code.push(t);
                         }
                         ('C', Lang::Ruby) => cwd = Some(v),
+                        ('I', Lang::Perl | Lang::Ruby) => dirs.push(v),
+                        ('r', Lang::Ruby | Lang::Node) => loads.push(v),
+                        ('M' | 'm', Lang::Perl) => loads.push(v),
                         _ => {}
                     }
                     break;
@@ -989,6 +1085,7 @@ impl Engine<'_> {
             }
         }
         let mut rest = argv.get(i.min(argv.len())..).unwrap_or(&[]).to_vec();
+        dirs.extend(self.module_dirs(sh, lang, rest.first().filter(|_| code.is_empty() && module.is_none())));
         if look && code.is_empty() {
             self.put(sh, 1, &UNK.to_string());
             return;
@@ -1044,7 +1141,22 @@ impl Engine<'_> {
         if let Some(d) = cwd {
             sub.cwd = self.full(sh, &d);
         }
-        let mut f = Found { e: self, sh: sub, lang, args: rest.clone(), stdin, aliases: HashMap::new(), printed: None };
+        let mut f = Found {
+            e: self,
+            sh: sub,
+            lang,
+            args: rest.clone(),
+            stdin,
+            aliases: HashMap::new(),
+            printed: None,
+            by_line,
+            file_utils: false,
+            dirs,
+            modules: HashSet::new(),
+        };
+        for module in loads {
+            f.load(&module);
+        }
         f.program(&text);
         let said = f.printed.take().map_or_else(|| UNK.to_string(), |said| said + "\n");
         self.put(sh, 1, &said);
@@ -1054,7 +1166,7 @@ impl Engine<'_> {
     fn python_module(&mut self, sh: &mut Shell, m: &str, rest: &[String]) {
         match m {
             "json.tool" => {
-                let files: Vec<&String> = rest.iter().filter(|a| !a.starts_with('-')).collect();
+                let files: Vec<&String> = rest.iter().filter(|a| !a.starts_with('-') || *a == "-").collect();
                 if let Some(o) = files.get(1) {
                     let o = (*o).clone();
                     self.effect(sh, 'W', &o, false);
@@ -1085,7 +1197,14 @@ impl Engine<'_> {
                     self.effect(sh, 'W', &to, false);
                 }
             }
-            "base64" | "calendar" | "this" | "platform" | "site" | "sysconfig" | "tokenize" | "ast" | "dis" | "timeit" | "http.server"
+            "timeit" => {
+                let c =
+                    super::call::parse("-n: -r: -u: -s: --number: --repeat: --unit: --setup: .", &[&["timeit".to_owned()], rest].concat());
+                let code: Vec<String> = c.values(&["-s", "--setup"]).into_iter().map(str::to_owned).chain(c.args.iter().cloned()).collect();
+                self.interpreter(sh, "python", &["python3".to_owned(), "-c".to_owned(), code.join("\n")]);
+                return;
+            }
+            "base64" | "calendar" | "this" | "platform" | "site" | "sysconfig" | "tokenize" | "ast" | "dis" | "http.server"
             | "unittest.mock" | "quopri" | "uuid" | "pydoc" => {}
             "compileall" | "py_compile" => {
                 for f in rest.iter().filter(|a| !a.starts_with('-')) {

@@ -14,12 +14,13 @@
 //! | `engine`, `flow`, `redirect`, `builtin` | following the script |
 //! | `fuel` | how much work one reading may be |
 //! | `table`, `call`, `files` | commands that write, as data, and those that need more than a row |
-//! | `wrap`, `seek` | programs that run programs; `find` |
+//! | `runs` | which program a name runs |
+//! | `wrap`, `shells`, `seek` | programs that run programs; shells; `find` |
 //! | `echo` | what well-known programs print |
-//! | `git`, `gitask` | git, judged by asking git |
+//! | `git`, `gitask`, `gitenv` | git, judged by asking git |
 //! | `loci` | loci's own verbs |
 //! | `archive`, `gzip`, `patchfile` | members of archives, targets of patches |
-//! | `inline`, `scan`, `awk`, `sed`, `make`, `edit` | programs inside of a command |
+//! | `inline`, `scan`, `reach`, `modules`, `awk`, `sed`, `make`, `edit` | programs inside of a command |
 //! | `regex` | a small matcher for the above |
 
 mod archive;
@@ -37,20 +38,25 @@ mod flow;
 mod fuel;
 mod git;
 mod gitask;
+mod gitenv;
 mod gzip;
 mod inline;
 mod loci;
 mod make;
+mod modules;
 mod param;
 mod parse;
 mod patchfile;
 mod pattern;
 mod picture;
+mod reach;
 mod redirect;
 mod regex;
+mod runs;
 mod scan;
 mod sed;
 mod seek;
+mod shells;
 mod syntax;
 mod table;
 mod words;

@@ -41,6 +41,7 @@ impl Engine<'_> {
             "?" => Some(sh.status.map_or_else(|| UNK.to_string(), |s| s.to_string())),
             "#" => Some(sh.args.len().to_string()),
             "0" => Some(sh.arg0.clone()),
+            "BASH" => Some("/bin/bash".into()),
             "-" => Some("hBc".into()),
             "_" => unk(),
             "@" | "*" => {
@@ -122,6 +123,12 @@ impl Engine<'_> {
     pub(crate) fn parameter(&mut self, sh: &mut Shell, p: &Param, quoted: bool) -> Got {
         if p.indirect {
             return self.indirect(sh, p, quoted);
+        }
+        if let Some(Value::Ref(to)) = sh.vars.get(&p.name).map(|v| &v.value)
+            && let Some((name, index)) = to.split_once('[')
+        {
+            let element = Param { name: name.to_owned(), index: Some(index.trim_end_matches(']').to_owned()), ..p.clone() };
+            return self.parameter(sh, &element, quoted);
         }
         if let Some(all) = self.all(sh, p) {
             return self.list_form(sh, p, all, quoted);
@@ -332,6 +339,11 @@ impl Engine<'_> {
                 "Q" => format!("'{}'", v.replace('\'', "'\\''")),
                 "E" => words::ansi_c(&v.chars().collect::<Vec<_>>()),
                 "a" => String::new(),
+                // a prompt: what stands in it is run
+                "P" => {
+                    let parts = words::double_parts(&v);
+                    self.text(sh, &parts)
+                }
                 _ => v,
             },
             _ => v,

@@ -30,8 +30,8 @@ pub(crate) fn parse(text: &str) -> Result<Cmd, String> {
         text
     };
     match std::panic::catch_unwind(|| rable::parse(text, true)) {
-        Ok(Ok(nodes)) if nodes.len() == 1 => Ok(cmd(&nodes[0])),
-        Ok(Ok(nodes)) => Ok(Cmd::Lines(nodes.iter().map(cmd).collect())),
+        Ok(Ok(nodes)) if nodes.len() == 1 => Ok(Source(text).cmd(&nodes[0])),
+        Ok(Ok(nodes)) => Ok(Cmd::Lines(nodes.iter().map(|node| Source(text).cmd(node)).collect())),
         Ok(Err(e)) => Err(format!("does not parse: {e}")),
         Err(_) => Err("does not parse".into()),
     }
@@ -80,29 +80,6 @@ fn nesting(text: &str) -> usize {
     max + words.saturating_sub(60) + ticks.saturating_sub(200)
 }
 
-fn list<'a>(items: impl Iterator<Item = (&'a Node, Then)>) -> Cmd {
-    let mut out = Vec::new();
-    for (node, then) in items {
-        match cmd(node) {
-            Cmd::Empty => {}
-            Cmd::List(inner) if then == Then::Next => out.extend(inner),
-            c => out.push((c, then)),
-        }
-    }
-    if out.len() == 1 && out[0].1 == Then::Next {
-        return out.pop().map_or(Cmd::Empty, |x| x.0);
-    }
-    if out.is_empty() { Cmd::Empty } else { Cmd::List(out) }
-}
-
-fn boxed(node: &Node) -> Box<Cmd> {
-    Box::new(cmd(node))
-}
-
-fn with(c: Cmd, redirects: &[Node]) -> Cmd {
-    if redirects.is_empty() { c } else { Cmd::Redirected(Box::new(c), redirects.iter().filter_map(redir).collect()) }
-}
-
 fn word(node: &Node) -> Word {
     match &node.kind {
         NodeKind::Word { value, .. } | NodeKind::CondTerm { value, .. } => words::word(value),
@@ -114,66 +91,141 @@ fn words_of(nodes: &[Node]) -> Vec<Word> {
     nodes.iter().map(word).collect()
 }
 
-fn cmd(node: &Node) -> Cmd {
-    match &node.kind {
-        NodeKind::Command { assignments, words, redirects } => {
-            Cmd::Simple { assigns: words_of(assignments), words: words_of(words), redirs: redirects.iter().filter_map(redir).collect() }
+/// The text that a tree was made of.
+struct Source<'t>(&'t str);
+
+impl Source<'_> {
+    /// The number right before an operator: the parser drops it where a descriptor is closed or moved (`3>&-`, `3>&4-`).
+    fn number_before(&self, operator: usize) -> i32 {
+        let before: Vec<char> = self.0.chars().take(operator).collect();
+        let digits = before.iter().rev().take_while(|c| c.is_ascii_digit()).count();
+        let apart = before.len().checked_sub(digits + 1).is_none_or(|at| !before[at].is_alphanumeric() && before[at] != '&');
+        let number: String = before[before.len() - digits..].iter().collect();
+        number.parse().ok().filter(|_| apart).unwrap_or(-1)
+    }
+
+    fn list<'n>(&self, items: impl Iterator<Item = (&'n Node, Then)>) -> Cmd {
+        let mut out = Vec::new();
+        for (node, then) in items {
+            match self.cmd(node) {
+                Cmd::Empty => {}
+                Cmd::List(inner) if then == Then::Next => out.extend(inner),
+                c => out.push((c, then)),
+            }
         }
-        NodeKind::Pipeline { commands, .. } => Cmd::Pipe(commands.iter().map(cmd).collect()),
-        NodeKind::List { items } => list(items.iter().map(|i| {
-            let then = match i.operator {
-                Some(ListOperator::And) => Then::And,
-                Some(ListOperator::Or) => Then::Or,
-                Some(ListOperator::Background) => Then::Behind,
-                Some(ListOperator::Semi) | None => Then::Next,
-            };
-            (&i.command, then)
-        })),
-        NodeKind::If { condition, then_body, else_body, redirects } => {
-            with(Cmd::If { cond: boxed(condition), then: boxed(then_body), other: else_body.as_deref().map(boxed) }, redirects)
+        if out.len() == 1 && out[0].1 == Then::Next {
+            return out.pop().map_or(Cmd::Empty, |x| x.0);
         }
-        NodeKind::While { condition, body, redirects } => {
-            with(Cmd::While { cond: boxed(condition), body: boxed(body), until: false }, redirects)
-        }
-        NodeKind::Until { condition, body, redirects } => {
-            with(Cmd::While { cond: boxed(condition), body: boxed(body), until: true }, redirects)
-        }
-        NodeKind::For { var, words, body, redirects } | NodeKind::Select { var, words, body, redirects } => with(
-            Cmd::For {
-                var: var.clone(),
-                words: words.as_deref().map_or_else(|| vec![words::word("\"$@\"")], words_of),
-                body: boxed(body),
-                select: matches!(node.kind, NodeKind::Select { .. }),
+        if out.is_empty() { Cmd::Empty } else { Cmd::List(out) }
+    }
+
+    fn boxed(&self, node: &Node) -> Box<Cmd> {
+        Box::new(self.cmd(node))
+    }
+
+    fn with(&self, c: Cmd, redirects: &[Node]) -> Cmd {
+        if redirects.is_empty() { c } else { Cmd::Redirected(Box::new(c), redirects.iter().filter_map(|r| self.redir(r)).collect()) }
+    }
+
+    fn cmd(&self, node: &Node) -> Cmd {
+        match &node.kind {
+            NodeKind::Command { assignments, words, redirects } => Cmd::Simple {
+                assigns: words_of(assignments),
+                words: words_of(words),
+                redirs: redirects.iter().filter_map(|r| self.redir(r)).collect(),
             },
-            redirects,
-        ),
-        NodeKind::ForArith { init, cond, incr, body, redirects } => {
-            with(Cmd::ForArith { init: init.clone(), cond: cond.clone(), step: incr.clone(), body: boxed(body) }, redirects)
+            NodeKind::Pipeline { commands, .. } => Cmd::Pipe(commands.iter().map(|c| self.cmd(c)).collect()),
+            NodeKind::List { items } => self.list(items.iter().map(|i| {
+                let then = match i.operator {
+                    Some(ListOperator::And) => Then::And,
+                    Some(ListOperator::Or) => Then::Or,
+                    Some(ListOperator::Background) => Then::Behind,
+                    Some(ListOperator::Semi) | None => Then::Next,
+                };
+                (&i.command, then)
+            })),
+            NodeKind::If { condition, then_body, else_body, redirects } => self.with(
+                Cmd::If { cond: self.boxed(condition), then: self.boxed(then_body), other: else_body.as_deref().map(|c| self.boxed(c)) },
+                redirects,
+            ),
+            NodeKind::While { condition, body, redirects } => {
+                self.with(Cmd::While { cond: self.boxed(condition), body: self.boxed(body), until: false }, redirects)
+            }
+            NodeKind::Until { condition, body, redirects } => {
+                self.with(Cmd::While { cond: self.boxed(condition), body: self.boxed(body), until: true }, redirects)
+            }
+            NodeKind::For { var, words, body, redirects } | NodeKind::Select { var, words, body, redirects } => self.with(
+                Cmd::For {
+                    var: var.clone(),
+                    words: words.as_deref().map_or_else(|| vec![words::word("\"$@\"")], words_of),
+                    body: self.boxed(body),
+                    select: matches!(node.kind, NodeKind::Select { .. }),
+                },
+                redirects,
+            ),
+            NodeKind::ForArith { init, cond, incr, body, redirects } => {
+                self.with(Cmd::ForArith { init: init.clone(), cond: cond.clone(), step: incr.clone(), body: self.boxed(body) }, redirects)
+            }
+            NodeKind::Case { word: w, patterns, redirects } => self.with(
+                Cmd::Case {
+                    word: word(w),
+                    arms: patterns
+                        .iter()
+                        .map(|p| Arm {
+                            patterns: words_of(&p.patterns),
+                            body: p.body.as_ref().map(|c| self.cmd(c)),
+                            falls: p.terminator == ";&",
+                            tests_on: p.terminator == ";;&",
+                        })
+                        .collect(),
+                },
+                redirects,
+            ),
+            NodeKind::Function { name, body } => Cmd::Function { name: name.clone(), body: Rc::new(self.cmd(body)) },
+            NodeKind::Subshell { body, redirects } => self.with(Cmd::Subshell(self.boxed(body)), redirects),
+            NodeKind::BraceGroup { body, redirects } => self.with(self.cmd(body), redirects),
+            NodeKind::Coproc { name, command } => {
+                Cmd::Coproc { name: name.clone().unwrap_or_else(|| "COPROC".into()), body: self.boxed(command) }
+            }
+            NodeKind::ArithmeticCommand { raw_content, redirects, .. } => self.with(Cmd::Arith(raw_content.clone()), redirects),
+            NodeKind::ConditionalExpr { body, redirects } => self.with(Cmd::Test(test(body)), redirects),
+            NodeKind::Negation { pipeline } => Cmd::Not(self.boxed(pipeline)),
+            NodeKind::Time { pipeline, .. } => self.cmd(pipeline),
+            _ => Cmd::Empty,
         }
-        NodeKind::Case { word: w, patterns, redirects } => with(
-            Cmd::Case {
-                word: word(w),
-                arms: patterns
-                    .iter()
-                    .map(|p| Arm {
-                        patterns: words_of(&p.patterns),
-                        body: p.body.as_ref().map(cmd),
-                        falls: p.terminator == ";&",
-                        tests_on: p.terminator == ";;&",
-                    })
-                    .collect(),
-            },
-            redirects,
-        ),
-        NodeKind::Function { name, body } => Cmd::Function { name: name.clone(), body: Rc::new(cmd(body)) },
-        NodeKind::Subshell { body, redirects } => with(Cmd::Subshell(boxed(body)), redirects),
-        NodeKind::BraceGroup { body, redirects } => with(cmd(body), redirects),
-        NodeKind::Coproc { name, command } => Cmd::Coproc { name: name.clone().unwrap_or_else(|| "COPROC".into()), body: boxed(command) },
-        NodeKind::ArithmeticCommand { raw_content, redirects, .. } => with(Cmd::Arith(raw_content.clone()), redirects),
-        NodeKind::ConditionalExpr { body, redirects } => with(Cmd::Test(test(body)), redirects),
-        NodeKind::Negation { pipeline } => Cmd::Not(boxed(pipeline)),
-        NodeKind::Time { pipeline, .. } => cmd(pipeline),
-        _ => Cmd::Empty,
+    }
+
+    fn redir(&self, node: &Node) -> Option<Redir> {
+        match &node.kind {
+            NodeKind::Redirect { op, target, fd, varfd } => {
+                let op = match op.as_str() {
+                    "<" => RedirOp::In,
+                    ">" => RedirOp::Out,
+                    ">|" => RedirOp::Clobber,
+                    ">>" => RedirOp::Append,
+                    "<>" => RedirOp::Both,
+                    "&>" => RedirOp::OutErr,
+                    "&>>" => RedirOp::AppendErr,
+                    ">&" => RedirOp::DupOut,
+                    "<&" => RedirOp::DupIn,
+                    ">&-" | "<&-" => RedirOp::Close,
+                    "<<<" => RedirOp::HereString,
+                    _ => return None,
+                };
+                let dropped = *fd < 0 && matches!(op, RedirOp::Close | RedirOp::DupIn | RedirOp::DupOut);
+                let fd = if dropped { self.number_before(node.span.start) } else { *fd };
+                Some(Redir { fd, var: varfd.clone(), op, target: word(target) })
+            }
+            NodeKind::HereDoc { content, quoted, fd, .. } => {
+                let target = if *quoted {
+                    Word { raw: content.clone(), ..Word::default() }
+                } else {
+                    Word { raw: content.clone(), parts: words::here_text(content), braces: false }
+                };
+                Some(Redir { fd: *fd, var: None, op: RedirOp::Here { expand: !*quoted }, target })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -186,36 +238,5 @@ fn test(node: &Node) -> Test {
         NodeKind::CondNot { operand } => Test::Not(Box::new(test(operand))),
         NodeKind::CondParen { inner } => test(inner),
         _ => Test::Word(word(node)),
-    }
-}
-
-fn redir(node: &Node) -> Option<Redir> {
-    match &node.kind {
-        NodeKind::Redirect { op, target, fd, varfd } => {
-            let op = match op.as_str() {
-                "<" => RedirOp::In,
-                ">" => RedirOp::Out,
-                ">|" => RedirOp::Clobber,
-                ">>" => RedirOp::Append,
-                "<>" => RedirOp::Both,
-                "&>" => RedirOp::OutErr,
-                "&>>" => RedirOp::AppendErr,
-                ">&" => RedirOp::DupOut,
-                "<&" => RedirOp::DupIn,
-                ">&-" | "<&-" => RedirOp::Close,
-                "<<<" => RedirOp::HereString,
-                _ => return None,
-            };
-            Some(Redir { fd: *fd, var: varfd.clone(), op, target: word(target) })
-        }
-        NodeKind::HereDoc { content, quoted, fd, .. } => {
-            let target = if *quoted {
-                Word { raw: content.clone(), ..Word::default() }
-            } else {
-                Word { raw: content.clone(), parts: words::here_text(content), braces: false }
-            };
-            Some(Redir { fd: *fd, var: None, op: RedirOp::Here { expand: !*quoted }, target })
-        }
-        _ => None,
     }
 }

@@ -414,6 +414,37 @@ impl<'a> Picture<'a> {
             && self.origin(&at.path).is_ok_and(|real| real == at.path)
     }
 
+    /// Whether the command has put something at a path, links in its parents followed.
+    pub(crate) fn made(&self, path: &str) -> bool {
+        if self.left.is_empty() {
+            return false;
+        }
+        let at = self.at(path, false).path;
+        matches!(self.left.get(&at), Some(Left::File(_) | Left::Link(_) | Left::From(_)))
+    }
+
+    /// Where a file stood before the command has copied or moved it.
+    pub(crate) fn came_from(&self, path: &str) -> Option<String> {
+        match self.left.get(path) {
+            Some(Left::From(from)) => Some(from.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether the command has changed anything at all.
+    pub(crate) fn changed(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Whether the command has changed anything below a directory, apart from one file.
+    pub(crate) fn changed_below(&self, dir: &str, apart: Option<&str>) -> bool {
+        let prefix = format!("{dir}/");
+        self.left
+            .range(prefix.clone()..)
+            .take_while(|(path, _)| path.starts_with(&prefix))
+            .any(|(path, _)| Some(path.as_str()) != apart && !path[prefix.len()..].starts_with(".git/") && &path[prefix.len()..] != ".git")
+    }
+
     /// Notes that two paths are one file.
     pub(crate) fn tie(&mut self, a: &str, b: &str) {
         let (a, b) = (self.at(a, false).path, self.at(b, false).path);

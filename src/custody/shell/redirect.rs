@@ -60,6 +60,9 @@ impl Engine<'_> {
                 }
                 if let Ok(n) = to.trim_end_matches('-').parse::<i32>() {
                     let f = sh.fd(n);
+                    if to.ends_with('-') && n != fd {
+                        sh.set_fd(n, Fd::Null);
+                    }
                     if let (Fd::Both(p, _), RedirOp::DupOut) = (&f, r.op) {
                         let p = p.clone();
                         self.act(sh, ActKind::Write, &p, true, false);
@@ -133,7 +136,8 @@ impl Engine<'_> {
                 return false;
             }
             let id = self.stream(text);
-            sh.set_fd(fd, Fd::In(id));
+            // a pipe made by the shell itself has no name of its own
+            sh.set_fd(fd, if full.starts_with('/') && !full.starts_with("/dev/") { Fd::Read(full, id) } else { Fd::In(id) });
             return true;
         }
         let at = if full.contains(UNK) { None } else { Some(self.fs.at(&full, true)) };
@@ -202,6 +206,9 @@ impl Engine<'_> {
             self.drain();
             return Flow::Next;
         }
+        if sh.opts.xtrace {
+            self.trace(sh);
+        }
         if exec_only {
             sh.status = Some(i32::from(!self.redirect(sh, redirs)));
             return Flow::Next;
@@ -230,6 +237,15 @@ impl Engine<'_> {
         sh.fds = saved;
         self.drain();
         flow
+    }
+
+    /// `set -x`: what is printed in front of each command is expanded, and so what stands in it is run.
+    fn trace(&mut self, sh: &mut Shell) {
+        let Some(prompt) = self.var(sh, "PS4").filter(|prompt| prompt.contains(['$', '`'])) else { return };
+        sh.opts.xtrace = false;
+        let parts = words::double_parts(&prompt);
+        self.text(sh, &parts);
+        sh.opts.xtrace = true;
     }
 
     fn alias(&mut self, sh: &mut Shell, list: &[Word], redirs: &[Redir]) -> Option<Flow> {

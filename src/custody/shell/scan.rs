@@ -67,6 +67,14 @@ impl Val {
         if self.any.is_empty() { vec![UNK.to_string()] } else { self.any.clone() }
     }
 
+    /// A function itself, that is not called: by what name it is known.
+    pub(crate) fn function(&self) -> Option<&str> {
+        let name = self.from.strip_prefix("fn:").unwrap_or(&self.from);
+        (self.any.is_empty() && !name.is_empty() && !matches!(name, "open" | "path" | "args" | "walk") || self.from == "fn:open")
+            .then_some(name)
+            .filter(|name| !name.starts_with("archive:"))
+    }
+
     fn join(&self, other: &Self, between: &str) -> Self {
         let mut out = Vec::new();
         for a in self.texts() {
@@ -111,6 +119,8 @@ pub(crate) trait Host {
     fn call(&mut self, name: &str, recv: Option<&Val>, args: &Args) -> Option<Val>;
     fn name(&mut self, name: &str) -> Option<Val>;
     fn run(&mut self, script: &str);
+    /// Something is called that is not known by name.
+    fn reached(&mut self);
 }
 
 /// Takes a program into tokens.
@@ -155,6 +165,10 @@ impl L<'_> {
                     | "grep"
                     | "print"
                     | "puts"
+                    | "unlink"
+                    | "for"
+                    | "foreach"
+                    | "rename"
                     | "typeof"
                     | "case"
                     | "while"
@@ -245,6 +259,16 @@ impl L<'_> {
                 let t = self.nested(open);
                 self.quote_word(k, &t);
             }
+            ':' if self.lang == Lang::Ruby
+                && (self.at(1).is_alphabetic() || self.at(1) == '_')
+                && !(self.i > 0 && (self.c[self.i - 1] == ':' || self.c[self.i - 1].is_alphanumeric())) =>
+            {
+                // a symbol is as good as its name
+                self.i += 1;
+                let name: String = self.c[self.i..].iter().take_while(|c| c.is_alphanumeric() || **c == '_').collect();
+                self.i += name.chars().count();
+                self.out.push(Tok::Str(vec![Piece::Text(name)]));
+            }
             _ if x.is_ascii_digit() => {
                 let start = self.i;
                 while self.at(0).is_ascii_alphanumeric() || self.at(0) == '_' || self.at(0) == '.' && self.at(1).is_ascii_digit() {
@@ -322,6 +346,12 @@ impl L<'_> {
                 }
                 self.out.push(Tok::Name(n));
             }
+            '<' if self.lang == Lang::Perl && !self.value_before() && self.globs() => {
+                self.i += 1;
+                let pattern = self.nested('<');
+                let pieces = self.pieces(&pattern, '$', false);
+                self.out.extend([Tok::Name("glob".into()), Tok::Op("(".into()), Tok::Str(pieces), Tok::Op(")".into())]);
+            }
             '<' if self.at(1) == '<'
                 && matches!(self.lang, Lang::Perl | Lang::Ruby | Lang::Php)
                 && (self.at(2).is_alphabetic() || matches!(self.at(2), '~' | '-' | '"' | '\'' | '<'))
@@ -344,6 +374,14 @@ impl L<'_> {
                 self.i += 1;
             }
         }
+    }
+
+    /// Whether `<…>` is a pattern of file names and no handle.
+    fn globs(&self) -> bool {
+        let inner: String = self.c[self.i + 1..].iter().take(200).take_while(|c| **c != '>' && **c != '\n').collect();
+        inner.contains(['*', '/', '.', '?', '{'])
+            && !inner.contains(['<', '=', ';', '('])
+            && self.c.get(self.i + 1 + inner.chars().count()) == Some(&'>')
     }
 
     fn skip_line(&mut self) {
@@ -645,6 +683,10 @@ impl Walk<'_> {
             self.defs.insert(f.clone(), params);
             return k;
         }
+        // `unlink for LIST`, `while (<FILE>)`: what `$_` holds
+        if self.lang == Lang::Perl {
+            self.topic(t, i);
+        }
         // for x in LIST · for (const x of LIST) · foreach my $x (LIST)
         if let Some(Tok::Name(k)) = t.get(i)
             && (k == "for" || k == "foreach")
@@ -666,13 +708,30 @@ impl Walk<'_> {
                         self.renames.insert(b.clone(), a.clone());
                     }
                 }
-                if names.len() == 1 && v.any.is_empty() && v.from.contains('.') {
-                    self.renames.insert(names[0].clone(), v.from.clone());
+                for w in t[i..eq].windows(4) {
+                    if let [Tok::Str(old), Tok::Op(close), Tok::Op(colon), Tok::Name(new)] = w
+                        && (close.as_str(), colon.as_str()) == ("]", ":")
+                    {
+                        let old = self.string(old);
+                        self.renames.extend(old.any.into_iter().map(|old| (new.clone(), old)));
+                    }
                 }
             }
+            if names.len() == 1
+                && op == "="
+                && !t[i..eq].iter().any(|tok| matches!(tok, Tok::Op(o) if matches!(o.as_str(), "{" | "[" | ",")))
+                && let Some(name) = v.function()
+                && name != names[0]
+            {
+                self.renames.insert(names[0].clone(), name.to_owned());
+            }
             let same = names.len() == 1;
+            let taken_apart = t[i..eq].iter().any(|tok| matches!(tok, Tok::Op(o) if o == "{"));
             for (k, n) in names.iter().enumerate() {
-                let v = if same {
+                let v = if let Some(module) = v.function().filter(|_| taken_apart) {
+                    // `const {unlinkSync} = require("fs")`
+                    Val { from: format!("{module}.{n}"), ..Val::default() }
+                } else if same {
                     v.clone()
                 } else {
                     Val { any: v.any.get(k).map_or_else(|| v.any.clone(), |x| vec![x.clone()]), ..Val::default() }
@@ -699,6 +758,35 @@ impl Walk<'_> {
         next
     }
 
+    fn topic(&mut self, t: &[Tok], i: usize) {
+        if matches!(t.get(i), Some(Tok::Name(n)) if n == "while" || n == "until") {
+            if Self::op(t, i + 1, "(") && Self::op(t, i + 2, "<") {
+                let (lines, _) = self.primary(t, i + 2, 1);
+                self.vars.insert("_".into(), Val { list: false, ..lines });
+            }
+            return;
+        }
+        let mut level = 0i32;
+        for k in i + 1..t.len().min(i + 60) {
+            match &t[k] {
+                Tok::Op(o) if matches!(o.as_str(), "(" | "[" | "{") => level += 1,
+                Tok::Op(o) if matches!(o.as_str(), ")" | "]" | "}") => {
+                    level -= 1;
+                    if level < 0 {
+                        return;
+                    }
+                }
+                Tok::Op(o) if o == ";" && level == 0 => return,
+                Tok::Name(n) if level == 0 && (n == "for" || n == "foreach") => {
+                    let (list, _) = self.expr(t, k + 1, 1);
+                    self.vars.insert("_".into(), Val { any: list.any, ..Val::default() });
+                    return;
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// `a = `, `let a = `, `a, b = `, `my ($a, $b) = `, `const {a, b} = `.
     fn targets(&self, t: &[Tok], i: usize) -> Option<(Vec<String>, usize)> {
         let mut k = i;
@@ -716,7 +804,8 @@ impl Walk<'_> {
                         && (k == i
                             || matches!(o.as_str(), "," | ")" | "}" | "]" | ":")
                             || !names.is_empty()
-                            || matches!(t.get(k - 1), Some(Tok::Name(_)))) =>
+                            || matches!(t.get(k - 1), Some(Tok::Name(_)))
+                            || o == "[" && (Self::op(t, k - 1, "{") || Self::op(t, k - 1, ","))) =>
                 {
                     if o == "(" && matches!(t.get(k.wrapping_sub(1)), Some(Tok::Name(n)) if !matches!(n.as_str(), "my" | "our" | "local"))
                         || o == "(" && k == i
@@ -727,6 +816,8 @@ impl Walk<'_> {
                         return None;
                     }
                 }
+                // `{["name"]: other}`
+                Tok::Str(_) if self.lang == Lang::Node && Self::op(t, k + 1, "]") && Self::op(t, k + 2, ":") => {}
                 Tok::Op(o) if matches!(o.as_str(), "=" | ":=" | "+=" | ".=") => {
                     return if names.is_empty() { None } else { Some((names, k)) };
                 }
@@ -951,9 +1042,11 @@ impl Walk<'_> {
                 if o == "<" && matches!(t.get(i + 1), Some(Tok::Name(n)) if n == "STDIN")
                     || Self::op(t, i, "<") && Self::op(t, i + 1, ">") =>
             {
-                let v = self.host.name("STDIN").unwrap_or_default();
+                let v = self.host.name(if Self::op(t, i + 1, ">") { "<>" } else { "STDIN" }).unwrap_or_default();
                 let end = (i..(i + 4).min(t.len())).find(|k| Self::op(t, *k, ">")).unwrap_or(i);
-                return (v, end + 1);
+                // line by line
+                let lines = v.any.iter().flat_map(|text| text.lines()).map(str::to_owned).take(400).collect();
+                return (Val { any: lines, ..Val::default() }, end + 1);
             }
             Tok::Name(n) if KEYWORDS.contains(&n.as_str()) && !(self.vars.contains_key(n)) => {
                 if n == "lambda" {
@@ -977,9 +1070,14 @@ impl Walk<'_> {
                             let is_call = Self::op(t, k + 2, "(")
                                 || self.lang == Lang::Ruby
                                     && (matches!(t.get(k + 2), Some(Tok::Str(_)))
-                                        || path == "FileUtils" && matches!(t.get(k + 2), Some(Tok::Name(_)))
+                                        || matches!(path.as_str(), "FileUtils" | "File" | "IO" | "Dir")
+                                            && matches!(t.get(k + 2), Some(Tok::Name(arg)) if !KEYWORDS.contains(&arg.as_str()))
                                         || path == "FileUtils" && Self::op(t, k + 2, "["));
-                            let full = if path.is_empty() { n.clone() } else { format!("{path}.{n}") };
+                            let full = match v.function().filter(|_| self.lang == Lang::Python && path.is_empty()) {
+                                Some(module) => format!("{module}.{n}"),
+                                None if path.is_empty() => n.clone(),
+                                None => format!("{path}.{n}"),
+                            };
                             if !is_call {
                                 // a method without brackets (Ruby), or a member
                                 let got = self
@@ -1013,7 +1111,14 @@ impl Walk<'_> {
                                 k = self.block_names(t, k, &v);
                             }
                         }
-                        Some(Tok::Op(b)) if matches!(b.as_str(), "[" | "{" | "(" | "@") => k += 1,
+                        // `$f->(…)`, `f.(…)`, `f?.(…)`
+                        Some(Tok::Op(b)) if b == "(" => {
+                            let (a, next) = self.args(t, k + 2, ")", depth + 1);
+                            v = self.value_call(&v, &path, &a);
+                            path = String::new();
+                            k = next;
+                        }
+                        Some(Tok::Op(b)) if matches!(b.as_str(), "[" | "{" | "@") => k += 1,
                         _ => break,
                     }
                 }
@@ -1021,6 +1126,11 @@ impl Walk<'_> {
                     let (a, next) = self.args(t, k + 1, ")", depth + 1);
                     v = self.function(&path, &a).unwrap_or_default();
                     path = String::new();
+                    k = next;
+                }
+                Some(Tok::Op(o)) if o == "(" && k > i + 1 && matches!(self.lang, Lang::Python | Lang::Node) => {
+                    let (a, next) = self.args(t, k + 1, ")", depth + 1);
+                    v = self.value_call(&v, "", &a);
                     k = next;
                 }
                 Some(Tok::Op(o))
@@ -1039,8 +1149,16 @@ impl Walk<'_> {
                         _ => String::new(),
                     };
                     let slice = a.raw.iter().any(|x| matches!(x, Tok::Op(o) if o == ":"));
+                    let named = !key.is_empty() && key.parse::<i64>().is_err() && !slice;
+                    let member = base.strip_suffix(".__dict__").map(str::to_owned).or_else(|| {
+                        (self.lang == Lang::Node && !base.is_empty())
+                            .then(|| self.vars.get(&base).and_then(Val::function).map_or_else(|| base.clone(), str::to_owned))
+                    });
                     v = match self.host.name(&format!("{base}[{key}]")) {
                         Some(x) => x,
+                        None if named && !v.list && member.is_some() => {
+                            Val { from: format!("{}.{key}", member.unwrap_or_default()), ..Val::default() }
+                        }
                         None if slice && v.list => {
                             let from = key.parse::<usize>().unwrap_or(0);
                             Val::many(v.any.iter().skip(from).cloned().collect())
@@ -1056,7 +1174,7 @@ impl Walk<'_> {
                     k = next;
                 }
                 // `unlink "x", "y";` without brackets
-                Some(Tok::Str(_) | Tok::Name(_))
+                Some(Tok::Str(_) | Tok::Name(_) | Tok::Num(_))
                     if !path.is_empty() && matches!(self.lang, Lang::Perl | Lang::Ruby | Lang::Php) && self.takes_loose(&path, t, k) =>
                 {
                     let (a, next) = self.loose_args(t, k, depth);
@@ -1066,6 +1184,9 @@ impl Walk<'_> {
                 }
                 _ => break,
             }
+        }
+        if v.any.is_empty() && v.from.is_empty() && !path.is_empty() {
+            v.from = format!("fn:{path}");
         }
         if k == i + 1 && self.lang == Lang::Perl && matches!(path.as_str(), "unlink" | "rmdir") {
             // without an argument it is about `$_`
@@ -1083,12 +1204,28 @@ impl Walk<'_> {
         (v, k)
     }
 
+    /// A value is called.
+    fn value_call(&mut self, v: &Val, path: &str, a: &Args) -> Val {
+        let name = v.function().map(str::to_owned).or_else(|| self.renames.get(path).cloned());
+        match name {
+            Some(name) => self.host.call(&name, None, a).unwrap_or_default(),
+            None => {
+                // without arguments it can only do what is written in the program itself
+                if !a.pos.is_empty() {
+                    self.host.reached();
+                }
+                Val::default()
+            }
+        }
+    }
+
     fn takes_loose(&self, path: &str, t: &[Tok], k: usize) -> bool {
         if KEYWORDS.contains(&path) {
             return false;
         }
         match &t[k] {
             Tok::Str(_) => true,
+            Tok::Num(_) => matches!(path, "utime" | "chmod" | "chown"),
             Tok::Name(n) => {
                 matches!(
                     path,
@@ -1206,7 +1343,12 @@ impl Walk<'_> {
             }
             return None;
         }
-        let real = self.renames.get(name).cloned();
+        let real = self.renames.get(name).cloned().or_else(|| self.vars.get(name).and_then(Val::function).map(str::to_owned));
+        if self.lang == Lang::Php
+            && let Some(text) = self.vars.get(name).and_then(|v| v.any.first()).cloned()
+        {
+            return self.host.call(&text, None, a);
+        }
         self.host.call(real.as_deref().unwrap_or(name), None, a)
     }
 
@@ -1276,7 +1418,9 @@ impl Walk<'_> {
                 if self.defs.contains_key(name) {
                     return self.function(name, a);
                 }
-                self.host.call(full, Some(recv), a)
+                // a module by another name
+                let real = full.split_once('.').and_then(|(head, rest)| Some(format!("{}.{rest}", self.renames.get(head)?)));
+                self.host.call(real.as_deref().unwrap_or(full), Some(recv), a)
             }
         }
     }

@@ -19,6 +19,8 @@ enum Expr {
         each: bool,
         dir: bool,
         id: usize,
+        /// Asks for each.
+        asks: bool,
     },
     Delete,
     Print(char),
@@ -36,6 +38,7 @@ struct Walk {
     quit: bool,
     follow: bool,
     metas: bool,
+    extended: bool,
     max: usize,
     min: usize,
     post: bool,
@@ -132,11 +135,7 @@ impl Parser<'_> {
                     words.push(x.clone());
                 }
                 self.ids += 1;
-                if t.starts_with("-ok") {
-                    // asked on the terminal, and nobody answers
-                    return Expr::And(Vec::new());
-                }
-                Expr::Exec { words, each, dir: t.ends_with("dir"), id: self.ids }
+                Expr::Exec { words, each, dir: t.ends_with("dir"), id: self.ids, asks: t.starts_with("-ok") }
             }
             "-print" | "-print0" => {
                 self.acts = true;
@@ -185,6 +184,56 @@ impl Parser<'_> {
     }
 }
 
+/// Whether an expression does anything but test and print.
+fn acts(e: &Expr) -> bool {
+    match e {
+        Expr::And(all) | Expr::Or(all) => all.iter().any(acts),
+        Expr::Not(x) => acts(x),
+        Expr::Exec { .. } | Expr::Delete => true,
+        _ => false,
+    }
+}
+
+/// A point in time as `-newermt` takes it, in seconds since 1970, and how far it may be off: what names no time zone is
+/// meant where the command runs.
+fn moment(text: &str, now: i64) -> Option<(i64, i64)> {
+    const ZONES: i64 = 14 * 3600;
+    if let Some(seconds) = text.strip_prefix('@') {
+        return Some((seconds.split('.').next()?.parse().ok()?, 1));
+    }
+    let bits: Vec<&str> = text.split_whitespace().collect();
+    if let [n, unit, rest @ ..] = bits.as_slice()
+        && let Ok(n) = n.parse::<i64>()
+    {
+        let unit = match unit.trim_end_matches('s') {
+            "sec" | "second" => 1,
+            "min" | "minute" => 60,
+            "hour" => 3600,
+            "day" => 86_400,
+            "week" => 604_800,
+            _ => return None,
+        };
+        let ago = if rest == ["ago"] { -1 } else { 1 };
+        return Some((now + ago * n.checked_mul(unit)?, unit / 24 + 2));
+    }
+    match bits.as_slice() {
+        ["now"] => return Some((now, 2)),
+        ["today" | "yesterday" | "tomorrow", ..] => return Some((now, 2 * 86_400)),
+        _ => {}
+    }
+    let (date, time) = text.split_once([' ', 'T']).unwrap_or((text, "0:0"));
+    let mut date = date.split('-').map(str::parse::<i64>);
+    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || !(0..=9999).contains(&year) {
+        return None;
+    }
+    let hours: i64 = time.split(':').next()?.trim().parse().ok()?;
+    // days since 1970 in the calendar of today, with years that begin in March
+    let (y, m) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
+    let days = y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719_468;
+    Some((days * 86_400 + hours * 3600, ZONES + 3600))
+}
+
 struct Entry<'a> {
     cwd: &'a str,
     path: &'a str,
@@ -192,6 +241,8 @@ struct Entry<'a> {
     full: &'a str,
     kind: Kind,
     meta: Option<Meta>,
+    /// Patterns of `-regex` are extended ones.
+    extended: bool,
 }
 
 impl Engine<'_> {
@@ -230,9 +281,11 @@ impl Engine<'_> {
         let mut p = Parser { a: rest, i: 0, w: &mut w, acts: false, ids: 0, depth: 0 };
         let mut expr = p.or();
         let acts = p.acts;
-        w.metas = rest
-            .iter()
-            .any(|a| matches!(a.as_str(), "-newer" | "-newermm" | "-size" | "-mtime" | "-mmin" | "-perm" | "-empty" | "-executable"));
+        w.metas = rest.iter().any(|a| {
+            matches!(a.as_str(), "-newer" | "-newermm" | "-newermt" | "-size" | "-mtime" | "-mmin" | "-perm" | "-empty" | "-executable")
+        });
+        w.extended =
+            rest.windows(2).any(|pair| pair[0] == "-regextype" && ["extended", "egrep", "awk"].iter().any(|kind| pair[1].contains(kind)));
         if !acts {
             expr = Expr::And(vec![expr, Expr::Print('\n')]);
         }
@@ -243,7 +296,7 @@ impl Engine<'_> {
                 // what is below an unknown place is unknown, but what happens to it may be seen
                 w.out.push_str(&format!("{s}\n"));
                 let cwd = sh.cwd.clone();
-                let e = Entry { cwd: &cwd, path: &s, name: &s, full: &full, kind: Kind::File, meta: None };
+                let e = Entry { cwd: &cwd, path: &s, name: &s, full: &full, kind: Kind::File, meta: None, extended: w.extended };
                 let mut prune = false;
                 self.find_one(sh, &expr, &e, &mut w, &mut prune);
                 continue;
@@ -289,7 +342,7 @@ impl Engine<'_> {
         // times and sizes are looked at only where a test asks for them
         let meta = if w.metas { self.fs.meta(full) } else { None };
         let cwd = sh.cwd.clone();
-        let e = Entry { cwd: &cwd, path, name: &name, full, kind, meta };
+        let e = Entry { cwd: &cwd, path, name: &name, full, kind, meta, extended: w.extended };
         let mut prune = false;
         if !w.post && depth >= w.min {
             self.find_one(sh, expr, &e, w, &mut prune);
@@ -335,6 +388,11 @@ impl Engine<'_> {
                 let decides = matches!(expr, Expr::Or(_));
                 let mut sure = Some(!decides);
                 for x in all {
+                    if sure.is_none() && !decides && acts(x) && !e.path.contains(UNK) {
+                        // whether it gets here is not known, and so not whether it acts
+                        self.unknown("a test of find is not known", e.path);
+                        return None;
+                    }
                     match self.find_one(sh, x, e, w, prune) {
                         Some(found) if found == decides => return Some(decides),
                         None => sure = None,
@@ -351,7 +409,18 @@ impl Engine<'_> {
                 }
                 Some(true)
             }
-            Expr::Exec { words, each, dir, id } => {
+            Expr::Exec { words, each, dir, id, asks } => {
+                if *asks {
+                    // where nobody answers, it is no
+                    let answer = self.line(sh, 0, '\n').unwrap_or_default();
+                    if answer.contains(UNK) {
+                        self.unknown("an answer is not known", &words.join(" "));
+                        return None;
+                    }
+                    if !answer.trim_start().starts_with(['y', 'Y']) {
+                        return Some(false);
+                    }
+                }
                 if *each || *dir {
                     let (here, file) =
                         if *dir { (Some(picture::split(e.full).0.to_owned()), format!("./{}", e.name)) } else { (None, e.path.to_owned()) };
@@ -429,7 +498,11 @@ impl Engine<'_> {
             "-iname" => Some(pattern::matches_fold(v, e.name)),
             "-path" | "-wholename" => Some(pattern::matches(v, e.path)),
             "-ipath" | "-iwholename" => Some(pattern::matches_fold(v, e.path)),
-            "-regex" | "-iregex" => regex::compile(&format!("^{v}$"), Flavor::Basic, name == "-iregex").map(|r| r.is_match(e.path)),
+            "-regex" | "-iregex" => {
+                let flavor = if e.extended { Flavor::Extended } else { Flavor::Basic };
+                let bare = if e.extended { format!("^({v})$") } else { format!("^{v}$") };
+                regex::compile(&bare, flavor, name == "-iregex").map(|r| r.is_match(e.path))
+            }
             "-type" | "-xtype" => {
                 let kind = if name == "-xtype" { self.fs.what(e.full).unwrap_or(Kind::Link) } else { e.kind };
                 Some(v.split(',').any(|t| match t {
@@ -462,6 +535,11 @@ impl Engine<'_> {
                 let there = self.fs.at(&join(e.cwd, v), true).path;
                 let m = self.fs.meta(&there)?;
                 Some(e.meta?.mtime > m.mtime)
+            }
+            "-newermt" => {
+                let (when, off) = moment(v, self.fs.world().now())?;
+                let apart = e.meta?.mtime - when;
+                (apart.abs() > off).then_some(apart > 0)
             }
             "-anewer" | "-cnewer" => None,
             "-perm" => {
@@ -516,5 +594,21 @@ impl Engine<'_> {
             self.call(sh, line, false);
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moment;
+
+    #[test]
+    fn moments_are_read_as_far_as_they_are_known() {
+        assert_eq!(moment("@86400", 0), Some((86_400, 1)));
+        assert_eq!(moment("1970-01-02", 0).map(|m| m.0), Some(86_400));
+        assert_eq!(moment("2024-02-29 12:00", 0).map(|m| m.0), Some(1_709_208_000));
+        assert_eq!(moment("2 days ago", 1_000_000).map(|m| m.0), Some(1_000_000 - 172_800));
+        assert_eq!(moment("last tuesday", 0), None);
+        assert_eq!(moment("2024-13-01", 0), None);
+        assert_eq!(moment("", 0), None);
     }
 }

@@ -171,7 +171,7 @@ const ROWS: &[(&str, &str)] = &[
     ("ar gcc-ar llvm-ar", "*ar"),
     (
         "gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 unlz4 lzop compress uncompress pigz unpigz pbzip2 brotli",
-        "*pack -S: --suffix: -o:W -b: -T: -M: --threads: --memory: -D: -q: --output:W --output-dir-flat:d",
+        "*pack -S: --suffix: -o:W -b: -T: -M: --threads: --memory: -D: -q --output:W --output-dir-flat: --output-dir-mirror:",
     ),
     ("7z 7za 7zr 7zz", "*sevenzip"),
     ("unrar rar", "*unrar"),

@@ -117,6 +117,7 @@ impl Engine<'_> {
             "chroot" => self.unknown("a program in another root", base),
             "ssh" | "mosh" | "rsh" | "kubectl-exec" => {
                 if !argv.iter().any(|a| a == "-V" || a == "-G") {
+                    self.ssh(sh, argv);
                     self.put(sh, 1, &UNK.to_string());
                 }
             }
@@ -151,6 +152,12 @@ impl Engine<'_> {
                 self.call(sh, argv[i.min(argv.len())..].to_vec(), false);
             }
             "entr" => self.entr(sh, argv),
+            loader if loader.starts_with("ld-linux") || loader.starts_with("ld-musl") || loader == "ld.so" => {
+                let c = parse("--library-path: --preload: --argv0: --inhibit-rpath: --audit: --glibc-hwcaps-prepend: .", argv);
+                if !c.has(&["--list", "--verify", "--help", "--version"]) && !c.args.is_empty() {
+                    self.call(sh, c.args, false);
+                }
+            }
             "start-stop-daemon" | "daemonize" => self.unknown("a program that can do anything", base),
             _ => {
                 let Some((_, marks, skip)) = PLAIN.iter().find(|(n, _, _)| *n == base) else { return false };
@@ -189,6 +196,27 @@ impl Engine<'_> {
             }
         }
         true
+    }
+
+    /// `ssh` runs its command elsewhere, but its log and what its options make it run are here.
+    fn ssh(&mut self, sh: &mut Shell, argv: &[String]) {
+        let marks = ". -B: -b: -c: -D: -E:W -e: -F: -I: -i: -J: -L: -l: -m: -O: -o: -P: -p: -Q: -R: -S: -W: -w:";
+        let c = parse(marks, argv);
+        self.effects(sh, marks, &c);
+        let options: Vec<(String, String)> = c
+            .values(&["-o"])
+            .iter()
+            .filter_map(|option| option.split_once(['=', ' ']))
+            .map(|(name, value)| (name.to_lowercase(), value.trim_start().to_owned()))
+            .collect();
+        for (name, value) in options {
+            if matches!(name.as_str(), "proxycommand" | "localcommand" | "knownhostscommand") && value != "none" {
+                self.effect(sh, 'Y', &value, false);
+            }
+        }
+        if c.has(&["-F"]) {
+            self.unknown("what settings of ssh make it run", "-F");
+        }
     }
 
     fn env(&mut self, sh: &mut Shell, argv: &[String]) {
@@ -334,108 +362,6 @@ impl Engine<'_> {
         } else {
             let t = self.take(sh, 0);
             self.effect(&mut sub, 'Y', &t, false);
-        }
-    }
-
-    /// A shell that is run as a program.
-    fn shell(&mut self, sh: &mut Shell, base: &str, argv: &[String]) {
-        let posix = matches!(base, "sh" | "dash" | "ash" | "posh" | "yash");
-        let mut sub = self.child(sh, posix);
-        sub.arg0 = base.to_owned();
-        let (mut script, mut stdin, mut i) = (false, false, 1);
-        while i < argv.len() {
-            let a = argv[i].as_str();
-            if a == "--" || a == "-" {
-                i += 1;
-                break;
-            }
-            if !(a.starts_with('-') || a.starts_with('+')) || a.len() < 2 {
-                break;
-            }
-            if a.starts_with("--") {
-                match a {
-                    "--version" | "--help" => {
-                        self.put(sh, 1, &UNK.to_string());
-                        return;
-                    }
-                    "--rcfile" | "--init-file" => i += 1,
-                    _ => {}
-                }
-                i += 1;
-                continue;
-            }
-            let on = a.starts_with('-');
-            for ch in a[1..].chars() {
-                match ch {
-                    'c' => script = true,
-                    's' => stdin = true,
-                    'o' | 'O' => {
-                        i += 1;
-                        let option = argv.get(i).and_then(|name| if ch == 'o' { sub.opts.named(name) } else { sub.opts.shopted(name) });
-                        if let Some(option) = option {
-                            *option = on;
-                        }
-                    }
-                    other => {
-                        if let Some(option) = sub.opts.letter(other) {
-                            *option = on;
-                        }
-                    }
-                }
-            }
-            i += 1;
-        }
-        if base == "zsh" {
-            // no splitting there, and other patterns; reading it as bash is close enough, but not sure
-            sub.opts.nullglob = false;
-        }
-        if !sub.opts.noexec
-            && let Some(f) = self.var(&sub, if posix { "ENV" } else { "BASH_ENV" }).filter(|f| !f.is_empty() && !posix)
-        {
-            let t = self.content(&sub, &f);
-            self.script(&mut sub, &t);
-        }
-        let rest = argv.get(i..).unwrap_or(&[]);
-        if script {
-            let Some(text) = rest.first() else { return };
-            if let Some(n) = rest.get(1) {
-                sub.arg0.clone_from(n);
-            }
-            sub.args = rest.get(2..).unwrap_or(&[]).to_vec();
-            self.script(&mut sub, text);
-        } else if stdin || rest.is_empty() {
-            sub.args = rest.to_vec();
-            let text = self.take(sh, 0);
-            self.script(&mut sub, &text);
-        } else {
-            let file = rest[0].clone();
-            if sub.opts.noexec {
-                return;
-            }
-            let text = self.content(sh, &file);
-            if text.contains(UNK) && file.contains(UNK) && text.chars().all(|c| c == UNK) {
-                self.unknown("the script is not known", &file);
-                return;
-            }
-            sub.arg0.clone_from(&file);
-            sub.args = rest[1..].to_vec();
-            self.script(&mut sub, &text);
-        }
-        self.end(&mut sub);
-        sh.status = sub.status;
-    }
-
-    /// A shell with another language: what is plain in it reads like ours; what is not stays unknown.
-    fn other_shell(&mut self, sh: &mut Shell, base: &str, argv: &[String]) {
-        match argv.iter().position(|a| a == "-c").and_then(|i| argv.get(i + 1)) {
-            Some(text) => {
-                let mut sub = self.child(sh, false);
-                let text = text.clone();
-                self.script(&mut sub, &text);
-                self.unknown("another shell's language", base);
-            }
-            None if argv.len() > 1 && argv[1..].iter().all(|a| a.starts_with("--")) => {}
-            None => self.unknown("another shell's language", base),
         }
     }
 

@@ -11,6 +11,7 @@ use loci::custody::message::{MAX, message};
 use loci::custody::{Ruling, rule};
 use loci::text::header;
 
+use super::ownership::git;
 use super::{agent, attempt, attempt_at, deliver_change, write};
 use crate::cases::filetool::{fixture, surroundings};
 use crate::sandbox::Sandbox;
@@ -312,4 +313,28 @@ fn a_message_is_never_longer_than_it_may_be() {
     assert!(count <= MAX && text.ends_with("does not depend on it."), "{count}\n{text}");
     assert!(text.contains("loci handover"), "{text}");
     let _ = Path::new("");
+}
+
+#[test]
+fn mail_to_a_copy_in_a_worktree_outlives_the_worktree() {
+    let world = fixture();
+    let repo = world.path("home/repo");
+    fs::remove_dir_all(repo.join(".git")).unwrap();
+    git(&repo, &["init", "-q", "-b", "main"]);
+    git(&repo, &["add", "-A"]);
+    git(&repo, &["commit", "-qm", "base"]);
+    git(&repo, &["worktree", "add", "-q", "../wt", "-b", "proposal"]);
+    // Who works in the worktree is refused in the shared tree, and answered where it lives there.
+    let copy = world.path("home/wt");
+    let alice = agent("alice", &copy);
+    assert_eq!(Mailbox::of(&copy).dir(), Mailbox::of(&repo).dir());
+    let (_, deliveries) = attempt(&world, &alice, &repo.join("owned/a.txt"), "x");
+    assert!(deliveries[0].outcome.is_ok());
+    let letter = fs::read(&letters(&world, "home/repo/owned")[0]).unwrap();
+    assert_eq!(header::parse(&letter).text("from_body"), repo.to_str());
+    // A copy on no branch, and one of somebody else by now, are as before.
+    git(&copy, &["checkout", "-q", "--detach"]);
+    assert_eq!(Mailbox::of(&copy).dir(), Mailbox::of(&repo).dir());
+    world.file("home/wt/.loci/agent.md", "---\nid: carol\n---\n");
+    assert_eq!(Mailbox::of(&copy).dir(), copy.join(".loci/memory/inbox"));
 }

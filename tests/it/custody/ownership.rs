@@ -5,7 +5,7 @@ use std::path::Path;
 
 use loci::custody::act::ActKind;
 use loci::custody::asker::{self, Asker};
-use loci::custody::{Verdict, Who, rule};
+use loci::custody::{Verdict, Who, find, rule};
 use loci::sys::env::Env;
 use loci::sys::time::Timestamp;
 
@@ -147,7 +147,7 @@ fn the_wall_stands_for_everybody() {
     assert_eq!(rule(&[write(owned.join("sub/c.txt"))], &bob, &more).verdict, Refuse);
 }
 
-fn git(dir: &Path, args: &[&str]) {
+pub(super) fn git(dir: &Path, args: &[&str]) {
     let mut command = std::process::Command::new("git");
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", dir).env("GIT_CONFIG_NOSYSTEM", "1");
     for who in ["AUTHOR", "COMMITTER"] {
@@ -345,4 +345,32 @@ mod through_links {
             }
         }
     }
+}
+
+#[test]
+fn a_worktree_inside_its_checkout_makes_no_second_place() {
+    let world = fixture();
+    let repo = world.path("home/repo");
+    fs::remove_dir_all(repo.join(".git")).unwrap();
+    git(&repo, &["init", "-q", "-b", "main"]);
+    git(&repo, &["add", "-A"]);
+    git(&repo, &["commit", "-qm", "base"]);
+    let before = find::places_below(&repo);
+    assert!(before.contains(&repo.join("owned")), "{before:?}");
+    git(&repo, &["worktree", "add", "-q", "trees/one", "-b", "one"]);
+    // What only the worktree has is a place like any other.
+    world.file("home/repo/trees/one/extra/.loci/agent.md", "---\nid: extra\n---\n");
+    let mut with = before.clone();
+    with.push(repo.join("trees/one/extra"));
+    with.sort();
+    assert_eq!(find::places_below(&repo), with);
+    // The judge looks at the copy itself, since it is somebody's where it is on no branch.
+    git(&repo.join("trees/one"), &["checkout", "-q", "--detach"]);
+    let alice = agent("alice", &repo);
+    assert_eq!(said(&world, &alice, write(repo.join("trees/one/owned/a.txt"))), (Refuse, "owned"));
+    assert_eq!(said(&world, &alice, on_name(ActKind::Remove, repo.join("trees"))).0, Refuse);
+    // A `.git` file that git's records know nothing of hides no place.
+    world.file("home/repo/fake/owned/.loci/owner.md", "---\nowner: bob\n---\n");
+    world.file("home/repo/fake/.git", world.read("home/repo/trees/one/.git"));
+    assert!(find::places_below(&repo).contains(&repo.join("fake/owned")));
 }

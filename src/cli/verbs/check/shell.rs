@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{asker, object, words};
+use super::{asker as who, object, words};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::grant::surroundings;
 use crate::cli::{Answer, Outcome};
-use crate::custody::asker::Asker;
+use crate::custody::asker::{self, Asker};
 use crate::custody::shell::{Input, Words};
 use crate::custody::world::Machine;
-use crate::custody::{Deeds, Ruling, Surroundings, Verdict};
+use crate::custody::{ActRuling, Deeds, Ruling, Surroundings, Verdict};
 use crate::sys::{env, term};
 
 /// The longest line that is read from standard input, in bytes.
@@ -27,11 +27,20 @@ fn ruled(
     env: &BTreeMap<String, String>,
     home: Option<&Path>,
     asker: &Asker,
+    named: bool,
     surroundings: &Surroundings,
 ) -> Ruling {
     let mut deeds = Deeds::default();
     deeds.read(&Input { command: Words::Script(command), cwd, env, home }, &Machine::new());
-    deeds.rule(asker, surroundings)
+    let ruling = deeds.rule(asker, surroundings);
+    // An agent that is only named may live up from what the command touches, as it may up from a path that is asked about.
+    match (&asker.agent, &asker.body) {
+        (Some(agent), None) if named => {
+            let found = asker::named(agent.clone(), ruling.acts.iter().map(ActRuling::path));
+            if found.body.is_some() { deeds.rule(&found, surroundings) } else { ruling }
+        }
+        _ => ruling,
+    }
 }
 
 /// Whoever reads commands may fail at one; that is an answer and no words.
@@ -42,9 +51,9 @@ fn quiet() {
 /// `--shell`: one command.
 pub(super) fn one(context: &Context, cwd: &Path, command: &str) -> Outcome {
     quiet();
-    let asker = asker(context, cwd, &[])?;
+    let asker = who(context, cwd, &[])?;
     let home = context.env.user_home();
-    let ruling = ruled(command, cwd, &context.env.texts(), home.as_deref(), &asker, &surroundings(context)?);
+    let ruling = ruled(command, cwd, &context.env.texts(), home.as_deref(), &asker, context.flags.asker.is_some(), &surroundings(context)?);
     for note in &ruling.notes {
         context.say(&format!("note: {note}"));
     }
@@ -62,7 +71,7 @@ pub(super) fn lines(context: &Context, base: &Path) -> Outcome {
     let texts = context.env.texts();
     let mut askers: BTreeMap<PathBuf, Asker> = BTreeMap::new();
     // Who asks without `--as` is who stands here, whatever directory a line names.
-    let here = if context.flags.asker.is_none() { Some(asker(context, base, &[])?) } else { None };
+    let here = if context.flags.asker.is_none() { Some(who(context, base, &[])?) } else { None };
     let (mut erred, mut refused) = (false, false);
     let mut failed = None;
     let read = term::each_line(MAX_LINE, |line| {
@@ -75,7 +84,7 @@ pub(super) fn lines(context: &Context, base: &Path) -> Outcome {
                     Some(asker) => Ok(asker),
                     None => match askers.get(&question.cwd) {
                         Some(known) => Ok(known),
-                        None => asker(context, &question.cwd, &[base.to_owned()])
+                        None => who(context, &question.cwd, &[base.to_owned()])
                             .map(|found| &*askers.entry(question.cwd.clone()).or_insert(found)),
                     },
                 };
@@ -86,7 +95,7 @@ pub(super) fn lines(context: &Context, base: &Path) -> Outcome {
                         return ControlFlow::Break(());
                     }
                 };
-                let ruling = question.ruled(&texts, asker, &surroundings);
+                let ruling = question.ruled(&texts, asker, here.is_none(), &surroundings);
                 refused |= ruling.verdict == Verdict::Refuse;
                 object(&ruling, &question.id)
             }
@@ -153,10 +162,10 @@ impl Question {
         Ok(Self { id, cwd, command, env })
     }
 
-    fn ruled(&self, texts: &BTreeMap<String, String>, asker: &Asker, surroundings: &Surroundings) -> Ruling {
+    fn ruled(&self, texts: &BTreeMap<String, String>, asker: &Asker, named: bool, surroundings: &Surroundings) -> Ruling {
         let mut all = texts.clone();
         all.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
         let home = all.get(env::HOME).map(PathBuf::from).filter(|home| home.is_absolute());
-        ruled(&self.command, &self.cwd, &all, home.as_deref(), asker, surroundings)
+        ruled(&self.command, &self.cwd, &all, home.as_deref(), asker, named, surroundings)
     }
 }

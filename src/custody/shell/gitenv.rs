@@ -1,0 +1,126 @@
+//! What git is told beside its words: settings from the environment and from files that the command names, and the files that
+//! variables make it write.
+
+use super::call::Call;
+use super::engine::{Engine, Fd, Shell, UNK, Value};
+use super::git::{Global, moves};
+use super::gitask::Repo;
+
+/// Most settings that are read from one file.
+const MAX_SETTINGS: usize = 200;
+
+impl Engine<'_> {
+    /// Settings that variables of the command give.
+    pub(super) fn git_given(&mut self, sh: &Shell) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let own = |name: &str| sh.vars.get(name).is_some_and(|var| var.exported);
+        for file in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+            if own(file)
+                && let Some(file) = self.var(sh, file)
+            {
+                let text = self.content(sh, &file);
+                all.extend(settings(&text));
+            }
+        }
+        if own("GIT_CONFIG_PARAMETERS") {
+            // `'name'='value'` or `'name=value'`, quoted as for a shell
+            let text = self.var(sh, "GIT_CONFIG_PARAMETERS").unwrap_or_default();
+            for part in text.split("' '") {
+                let bare = part.replace('\'', "");
+                if let Some((name, value)) = bare.split_once('=') {
+                    all.push((name.to_lowercase(), value.to_owned()));
+                }
+            }
+        }
+        if own("GIT_CONFIG_COUNT") {
+            let count = self.var(sh, "GIT_CONFIG_COUNT").and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
+            for n in 0..count.min(MAX_SETTINGS) {
+                if let (Some(name), Some(value)) =
+                    (self.var(sh, &format!("GIT_CONFIG_KEY_{n}")), self.var(sh, &format!("GIT_CONFIG_VALUE_{n}")))
+                {
+                    all.push((name.to_lowercase(), value));
+                }
+            }
+        }
+        all
+    }
+
+    /// Settings of files that settings name.
+    pub(super) fn git_included(&mut self, sh: &Shell, config: &mut Vec<(String, String)>) {
+        let named = |(key, _): &&(String, String)| key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
+        let files: Vec<String> = config.iter().filter(named).map(|(_, file)| file.clone()).take(8).collect();
+        for file in files {
+            let text = self.content(sh, &file);
+            config.extend(settings(&text));
+        }
+    }
+
+    /// Files that variables make git write: its traces, an index and objects of its own.
+    pub(super) fn git_traces(&mut self, sh: &mut Shell, g: &Global, verb: &str, c: &Call) {
+        let set: Vec<(String, String)> = sh
+            .vars
+            .iter()
+            .filter(|(name, var)| var.exported && name.starts_with("GIT_"))
+            .filter_map(|(name, var)| if let Value::Text(text) = &var.value { Some((name.clone(), text.clone())) } else { None })
+            .collect();
+        let mut here = sh.clone();
+        here.cwd.clone_from(&g.dir);
+        for (name, value) in set {
+            let by = std::mem::replace(&mut self.by, name.clone());
+            match name.as_str() {
+                "GIT_INDEX_FILE" if moves(verb, c) || matches!(verb, "add" | "stage") => self.effect(&mut here, 'W', &value, false),
+                "GIT_OBJECT_DIRECTORY"
+                    if moves(verb, c) || matches!(verb, "add" | "hash-object" | "write-tree" | "mktree" | "commit-tree") =>
+                {
+                    self.effect(&mut here, 'd', &value, false);
+                }
+                // only whole paths are files; a directory gets one for each process
+                trace if trace.starts_with("GIT_TRACE") && value.starts_with('/') => {
+                    let directory = self.fs.is_dir(&value);
+                    self.effect(&mut here, if directory { 'd' } else { 'W' }, &value, false);
+                }
+                _ => {}
+            }
+            self.by = by;
+        }
+    }
+
+    /// Whether a question about the work tree would be answered from before what this command itself has changed there. Files
+    /// that are new and the one that the answer goes to are in no difference.
+    pub(super) fn asks_too_late(&mut self, sh: &Shell, verb: &str, rest: &[String], r: &Repo) -> bool {
+        if !matches!(verb, "diff" | "status" | "diff-files" | "diff-index" | "ls-files" | "grep" | "stash") {
+            return false;
+        }
+        let words = || rest.iter().take_while(|word| *word != "--").map(String::as_str);
+        let revisions = words().filter(|word| !word.starts_with('-')).count();
+        let commits = verb == "diff" && (revisions > 1 || words().any(|word| word.contains("..")));
+        let index = verb == "ls-files" && !words().any(|word| word.starts_with('-') && word.contains(['m', 'o', 'd']));
+        let index = index || verb == "diff" && words().any(|word| matches!(word, "--cached" | "--staged"));
+        let to = match sh.fd(1) {
+            Fd::File(path) => Some(self.fs.at(&path, true).path),
+            _ => None,
+        };
+        !commits && !index && self.fs.changed_below(&r.top, to.as_deref())
+    }
+}
+
+/// The settings of a file: `[section]`, `[section "name"]`, `key = value`.
+fn settings(text: &str) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut section = String::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
+        if let Some(head) = line.strip_prefix('[').and_then(|head| head.split(']').next()) {
+            section = match head.split_once(' ') {
+                Some((name, sub)) => format!("{}.{}", name.to_lowercase(), sub.trim().trim_matches('"')),
+                None => head.to_lowercase(),
+            };
+        } else if all.len() < MAX_SETTINGS {
+            let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+            if line.contains(UNK) {
+                continue;
+            }
+            all.push((format!("{section}.{}", key.trim().to_lowercase()), value.trim().trim_matches('"').to_owned()));
+        }
+    }
+    all
+}
