@@ -11,9 +11,11 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome, grant};
 use crate::clock::unit::{self, Call};
+use crate::custody::grants;
 use crate::sys::plan::{Plan, Step};
 use crate::sys::program::Program;
 use crate::sys::{disk, env, process, shown};
+use crate::tree::climb;
 
 /// How long `crontab` may take.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -73,7 +75,7 @@ pub(super) fn run(context: &Context, args: &Args) -> Outcome {
     };
     let change = change(context, args, way)?;
     if !args.dry_run
-        && let Some(answer) = grant::or_request(context, &change.place, "loci clock install")?
+        && let Some(answer) = grant::or_request(context, &grants::file(&context.state), "loci clock install")?
     {
         return Ok(answer);
     }
@@ -167,13 +169,9 @@ fn plan(change: &Change) -> Result<Plan, Failure> {
             plan.steps.push(Step::Remove { path: change.place.clone(), was: was.clone(), mode });
         }
         (was, Some(text)) => {
-            let mut missing: Vec<PathBuf> = Vec::new();
-            let mut dir = change.place.parent();
-            while let Some(one) = dir.filter(|one| matches!(disk::look_through(one), Ok(None))) {
-                missing.push(one.to_owned());
-                dir = one.parent();
-            }
-            plan.steps.extend(missing.into_iter().rev().map(|path| Step::MakeDir { path }));
+            let absent = |dir: &&Path| matches!(disk::look_through(dir), Ok(None));
+            let missing: Vec<&Path> = climb::up(&change.place).skip(1).take_while(absent).collect();
+            plan.steps.extend(missing.into_iter().rev().map(|dir| Step::MakeDir { path: dir.to_owned() }));
             plan.steps.push(Step::Write { path: change.place.clone(), data: text.clone().into_bytes(), mode: None, was: was.clone() });
         }
         (None, None) => {}
