@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Clock, Pending, Slot, below};
+use super::{Clock, Pending, below};
 use crate::body::embody;
 use crate::clock::job::{Action, Job};
 use crate::clock::runs::Processes;
@@ -167,7 +167,7 @@ impl<P: Processes> Clock<P> {
 
     /// The definition of a wake comes into force.
     fn wake_slot(&mut self, name: &str, job: Job) -> Arc<Job> {
-        let slot = self.slots.entry(name.into()).or_insert_with(Slot::default);
+        let slot = self.slots.entry(name.into()).or_default();
         slot.record.gone = None;
         match &slot.job {
             Some(known) if **known == job => Arc::clone(known),
