@@ -36,6 +36,17 @@ pub fn around(dir: &Path) -> Option<Linked> {
     at(climb::nearest(dir, |dir| !matches!(disk::look(&dir.join(".git")), Ok(None)))?)
 }
 
+/// The file of the shared checkout that one in a linked worktree is the copy of; any other path is itself, and
+/// one in a directory that the shared checkout doesn't have.
+#[must_use]
+pub fn shared(path: &Path) -> PathBuf {
+    let dir = path.parent().unwrap_or(path);
+    let original = around(dir).and_then(|linked| linked.original(path));
+    let there =
+        |original: &PathBuf| original.parent().is_some_and(|dir| matches!(disk::look(dir), Ok(Some(meta)) if meta.kind == Kind::Dir));
+    original.filter(there).unwrap_or_else(|| path.to_owned())
+}
+
 /// The linked worktree whose top is this directory.
 #[must_use]
 pub fn at(top: &Path) -> Option<Linked> {

@@ -22,6 +22,7 @@ use crate::custody::{self, Verdict, Who};
 use crate::hooks::tools;
 use crate::sys::{disk, shown, time};
 use crate::text::name::AgentId;
+use crate::tree::worktree;
 
 /// The largest patch.
 const MAX_PATCH: u64 = 4 << 20;
@@ -87,7 +88,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         drain(context, &asker)?;
     }
     let reads = args.reads.iter().map(|text| read(context, text)).collect::<Result<Vec<Read>, Failure>>()?;
-    let write = |path: &Path| Act { kind: ActKind::Write, path: path.to_owned(), follow: true, below: false };
+    // Of a copy in a separate worktree, what it is the copy of is meant: that is what the owner keeps.
+    let write = |path: &Path| Act { kind: ActKind::Write, path: worktree::shared(path), follow: true, below: false };
     let theirs = |act: &Act| {
         let ruling = custody::rule(std::slice::from_ref(act), &asker, &surroundings);
         ruling.verdict == Verdict::Refuse

@@ -101,6 +101,16 @@ fn a_worktree_of_its_own_is_open_and_judged_when_it_comes_back() {
     world.loci("repo", args).exits(0);
     let list = world.loci("repo/owned", ["inbox", "bob", "--json"]).exits(0).json();
     assert_eq!(list["messages"][0]["targets"][0].as_str(), world.path("repo/owned/a.txt").to_str());
+    // From within the worktree the same is meant: the owner's file, and what the branch has that the shared tree hasn't.
+    for args in [
+        &["delegate", "bob", "--reads", "owned/a.txt", "--idea", "Delta, please", "--from-branch", "proposal", "--json"][..],
+        &["delegate", "bob", "--reads", "owned/a.txt", "--idea", "What about delta?", "--json"],
+    ] {
+        world.loci("tree", args).exits(0);
+    }
+    let list = world.loci("tree", ["inbox", "bob", "--json"]).exits(0).json();
+    let targets: Vec<_> = list["messages"].as_array().unwrap().iter().map(|one| one["targets"][0].as_str()).collect();
+    assert_eq!(targets, [world.path("repo/owned/a.txt").to_str(); 3]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::custody::changes::FileChange;
 use crate::sys::process;
 use crate::sys::program::Program;
 use crate::sys::{env, shown};
+use crate::tree::worktree;
 
 /// How many files a branch may change.
 const MAX_FILES: usize = 500;
@@ -72,7 +73,9 @@ pub(super) fn files(context: &Context, branch: &str) -> Result<Found, Failure> {
     }
     vars.insert(env::PATH.into(), path.to_owned());
     vars.extend(context.env.get(env::HOME).map(|home| (env::HOME.into(), home.to_owned())));
-    let git = Git { program, cwd: &context.cwd, env: vars };
+    // A branch that a separate worktree is on leaves the HEAD of the shared checkout, and is about the files there.
+    let shared = worktree::around(&context.cwd).map(|linked| linked.shared);
+    let git = Git { program, cwd: shared.as_deref().unwrap_or(&context.cwd), env: vars };
     let name = shown::text(branch).to_string();
     let top = git.ask(&["rev-parse", "--show-toplevel"], "find the work tree")?;
     let top = PathBuf::from(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
