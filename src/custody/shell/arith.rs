@@ -25,10 +25,10 @@ pub(crate) fn eval(text: &str, vars: &mut dyn Vars, depth: u32) -> Option<i64> {
 }
 
 struct P<'a> {
-    c: &'a [char],
-    i: usize,
-    vars: &'a mut dyn Vars,
-    depth: u32,
+    pub(super) c: &'a [char],
+    pub(super) i: usize,
+    pub(super) vars: &'a mut dyn Vars,
+    pub(super) depth: u32,
     nest: u32,
 }
 
@@ -51,7 +51,7 @@ impl P<'_> {
         ok
     }
 
-    fn at(&self, k: usize) -> char {
+    pub(super) fn at(&self, k: usize) -> char {
         self.c.get(self.i + k).copied().unwrap_or('\0')
     }
 

@@ -1,7 +1,8 @@
 //! Editors that take their commands from the command line or their input: `ed`, `ex`, `vim`.
 
-use super::call::Call;
-use super::engine::{Engine, Shell, UNK};
+use super::engine::{Engine, UNK};
+use super::options::Call;
+use super::state::Shell;
 
 impl Engine<'_> {
     pub(crate) fn ed(&mut self, sh: &mut Shell, c: &Call) {

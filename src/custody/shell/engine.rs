@@ -1,11 +1,13 @@
 //! The one who follows: what is kept while a command is read, how acts are noted, and how both ways of an open question are
 //! taken.
 
-use super::super::act::{Act, ActKind};
+use super::super::act::ActKind;
+use super::deeds::{fd_name, fd_path};
 use super::picture::{self, Left, Memory, Picture};
+use super::state::{Fd, Flow, Shell};
 use super::syntax::Cmd;
-use super::{Found, GitAnswer, Ground, Input, Kind, Reading, Unknown, Words, World, fuel, parse};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use super::{GitAnswer, Ground, Input, Kind, Reading, Unknown, Words, World, fuel, parse};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -17,9 +19,6 @@ pub(crate) const BYTES: char = '\u{10FFFB}';
 pub(crate) const MEMBERS: char = '\u{10FFFA}';
 /// Stands behind the name of a member, in front of the file that it is a copy of.
 pub(crate) const SOURCE: char = '\u{10FFF9}';
-/// What an unknown name is called in the path of an act.
-const UNKNOWN_NAME: &str = "\u{FFFD}";
-
 /// Most commands that are followed, over all ways.
 const MAX_STEPS: u32 = 4_000;
 /// Most ways that are taken through open questions.
@@ -28,178 +27,10 @@ const MAX_WAYS: usize = 48;
 const MAX_UNKNOWN: usize = 64;
 /// The reason where the budget is used up.
 const TOO_LONG: &str = "too long to follow";
-/// Most acts that are noted.
-const MAX_ACTS: usize = 4_096;
 /// Longest text of a variable, a stream or a word.
 pub(crate) const MAX_TEXT: usize = 128 * 1024;
 /// Deepest nesting of scripts in scripts and calls in calls.
 pub(crate) const MAX_DEPTH: u32 = 24;
-
-/// What a command leaves the script with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
-    /// Go on.
-    Next,
-    /// Leave loops.
-    Break(u32),
-    /// Next turn of a loop.
-    Continue(u32),
-    /// Leave the function.
-    Return,
-    /// Leave the shell.
-    Exit,
-}
-
-/// The value of a variable.
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    /// Text.
-    Text(String),
-    /// An indexed array.
-    List(BTreeMap<i64, String>),
-    /// An associative array.
-    Map(Vec<(String, String)>),
-    /// `unset`: hides what the environment has.
-    Unset,
-    /// `declare -n`
-    Ref(String),
-}
-
-/// A variable.
-#[derive(Clone, Debug)]
-pub(crate) struct Var {
-    /// Its value.
-    pub(crate) value: Value,
-    /// Programs get it too.
-    pub(crate) exported: bool,
-    /// `declare -i`, `-u`, `-l`
-    pub(crate) shape: char,
-}
-
-/// Where a file descriptor leads.
-#[derive(Clone, Debug)]
-pub(crate) enum Fd {
-    /// Where the shell's own leads: nothing comes in, nobody reads what goes out.
-    Term,
-    /// `/dev/null` or closed.
-    Null,
-    /// A text that is collected.
-    Buf(usize),
-    /// A text that is read.
-    In(usize),
-    /// A file or directory, by absolute path, that was opened to read: who opens the descriptor's own name gets it anew.
-    Read(String, usize),
-    /// A file, by absolute path.
-    File(String),
-    /// A file that is there, opened to read and write: nothing is written until somebody writes.
-    Both(String, usize),
-}
-
-/// Switches of the shell.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Opts {
-    pub(crate) errexit: bool,
-    pub(crate) noglob: bool,
-    pub(crate) nullglob: bool,
-    pub(crate) failglob: bool,
-    pub(crate) dotglob: bool,
-    pub(crate) globstar: bool,
-    pub(crate) nocaseglob: bool,
-    pub(crate) nocasematch: bool,
-    pub(crate) lastpipe: bool,
-    pub(crate) noexec: bool,
-    pub(crate) aliases: bool,
-    pub(crate) noclobber: bool,
-    pub(crate) allexport: bool,
-    pub(crate) nounset: bool,
-    pub(crate) physical: bool,
-    pub(crate) xtrace: bool,
-    /// A plain `sh`: a failed special builtin or an alias behaves differently, braces are plain.
-    pub(crate) posix: bool,
-}
-
-impl Opts {
-    /// The option behind a letter of `set`, which a shell takes as an argument too.
-    pub(crate) fn letter(&mut self, letter: char) -> Option<&mut bool> {
-        self.named(match letter {
-            'e' => "errexit",
-            'f' => "noglob",
-            'u' => "nounset",
-            'n' => "noexec",
-            'C' => "noclobber",
-            'a' => "allexport",
-            'P' => "physical",
-            'x' => "xtrace",
-            _ => return None,
-        })
-    }
-
-    /// The option behind a name of `set -o`.
-    pub(crate) fn named(&mut self, name: &str) -> Option<&mut bool> {
-        Some(match name {
-            "errexit" => &mut self.errexit,
-            "noglob" => &mut self.noglob,
-            "nounset" => &mut self.nounset,
-            "noexec" => &mut self.noexec,
-            "noclobber" => &mut self.noclobber,
-            "allexport" => &mut self.allexport,
-            "physical" => &mut self.physical,
-            "xtrace" => &mut self.xtrace,
-            _ => return None,
-        })
-    }
-
-    /// The option behind a name of `shopt`.
-    pub(crate) fn shopted(&mut self, name: &str) -> Option<&mut bool> {
-        Some(match name {
-            "nullglob" => &mut self.nullglob,
-            "failglob" => &mut self.failglob,
-            "dotglob" => &mut self.dotglob,
-            "globstar" => &mut self.globstar,
-            "nocaseglob" => &mut self.nocaseglob,
-            "nocasematch" => &mut self.nocasematch,
-            "lastpipe" => &mut self.lastpipe,
-            "expand_aliases" => &mut self.aliases,
-            _ => return None,
-        })
-    }
-}
-
-/// The state of one shell.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Shell {
-    pub(crate) vars: HashMap<String, Var>,
-    pub(crate) no_env: bool,
-    pub(crate) funcs: HashMap<String, Rc<Cmd>>,
-    pub(crate) aliases: HashMap<String, String>,
-    pub(crate) new_aliases: Vec<(String, String)>,
-    /// Logical; holds the marker where it is not known.
-    pub(crate) cwd: String,
-    pub(crate) oldpwd: Option<String>,
-    pub(crate) dirs: Vec<String>,
-    pub(crate) args: Vec<String>,
-    pub(crate) arg0: String,
-    pub(crate) fds: Vec<(i32, Fd)>,
-    pub(crate) traps: Vec<(String, String)>,
-    pub(crate) opts: Opts,
-    /// `$?`; `None` where it is not known.
-    pub(crate) status: Option<i32>,
-    /// In a condition: `set -e` is off.
-    pub(crate) tested: u32,
-    /// Variables to put back when the function ends.
-    pub(crate) locals: Vec<Vec<(String, Option<Var>)>>,
-    /// Somebody said `kill`.
-    pub(crate) killed: bool,
-    /// How many loops are around.
-    pub(crate) loops: u32,
-    /// How many sourced scripts are around.
-    pub(crate) sourced: u32,
-    /// Functions that shells started from here have too.
-    pub(crate) shared: HashSet<String>,
-    /// Programs that `hash -p` has given a name.
-    pub(crate) hashed: Vec<(String, String)>,
-    pub(crate) getopts: usize,
-}
 
 /// Answers to open questions: the ones given by plan, and the ones made up on the way.
 #[derive(Default)]
@@ -222,11 +53,11 @@ pub(crate) struct Engine<'a> {
     pub(crate) input: &'a Input<'a>,
     pub(crate) fs: Picture<'a>,
     pub(crate) out: Reading,
-    seen: HashSet<(ActKind, bool, bool, String)>,
+    pub(super) seen: HashSet<(ActKind, bool, bool, String)>,
     pub(crate) bufs: Vec<String>,
     pub(crate) ins: Vec<Stream>,
     fork: Fork,
-    steps: u32,
+    pub(super) steps: u32,
     pub(crate) depth: u32,
     scripts: HashMap<String, Rc<Result<Cmd, String>>>,
     pub(crate) asked: HashMap<String, Option<Rc<GitAnswer>>>,
@@ -563,146 +394,5 @@ impl Engine<'_> {
             return rest.to_owned();
         }
         p
-    }
-
-    /// Notes an act on a path as the command names it.
-    pub(crate) fn act(&mut self, sh: &Shell, kind: ActKind, name: &str, follow: bool, below: bool) {
-        if name.is_empty() || !self.spend(1_500) {
-            return;
-        }
-        if self.out.acts.len() >= MAX_ACTS {
-            self.unknown("too many files", name);
-            return;
-        }
-        let mut path = self.full(sh, name);
-        if is_device(&path) || !follow && fd_path(&picture::join(&sh.cwd, name)).is_some() {
-            // the name of a descriptor itself can't be changed
-            return;
-        }
-        if !path.starts_with('/') {
-            self.unknown("a path is not known", name);
-            return;
-        }
-        if self.fs.has_links() {
-            let at = self.fs.at(&path, follow);
-            if at.ours {
-                path = at.path;
-            }
-        }
-        let (mut follow, mut below) = (follow, below);
-        if let Some(made) = self.fs.replaced(&path, follow) {
-            // what the command put where a link stood: nobody else can see that the link is gone
-            (path, follow, below) = (made, false, false);
-        }
-        if path.contains(UNK) {
-            self.unknown("part of a path is not known", name);
-            let first = path[1..].split('/').next().unwrap_or("");
-            if first.contains(UNK) {
-                return;
-            }
-            path = path.replace(UNK, UNKNOWN_NAME);
-        }
-        if matches!(kind, ActKind::Write | ActKind::Mode) && follow {
-            for twin in self.fs.twins(&path) {
-                self.note(kind, twin, true, below);
-            }
-        }
-        self.note(kind, path, follow, below);
-    }
-
-    fn note(&mut self, kind: ActKind, path: String, follow: bool, below: bool) {
-        let key = (kind, follow, below, path);
-        if self.seen.contains(&key) {
-            return;
-        }
-        let act = Act { kind, path: PathBuf::from(&key.3), follow, below };
-        self.out.acts.push(Found { act, ground: self.ground.clone(), by: self.by.clone() });
-        self.seen.insert(key);
-    }
-
-    /// A file is opened for writing: through a link, created where it is missing.
-    pub(crate) fn write(&mut self, sh: &Shell, name: &str) {
-        let full = self.full(sh, name);
-        if full.ends_with('/') || name.is_empty() {
-            return;
-        }
-        let exists = if full.contains(UNK) { None } else { self.fs.what(&full) };
-        if exists == Some(Kind::Dir) {
-            return;
-        }
-        self.act(sh, if exists.is_some() { ActKind::Write } else { ActKind::Create }, name, true, false);
-        if !is_device(&full) {
-            self.fs.leave(&full, true, Left::File(None));
-        }
-    }
-
-    /// A file gets new content that is known.
-    pub(crate) fn write_text(&mut self, sh: &Shell, name: &str, text: &str) {
-        self.write(sh, name);
-        let full = self.full(sh, name);
-        if let Some(fd) = fd_path(&full) {
-            self.put(sh, fd, text);
-        } else if !is_device(&full) && text.len() <= MAX_TEXT {
-            self.fs.leave(&full, true, Left::File(Some(text.into())));
-        }
-    }
-
-    /// An entry goes away; the link itself, where it is one.
-    pub(crate) fn remove(&mut self, sh: &Shell, name: &str, below: bool) {
-        let full = self.full(sh, name);
-        if full.ends_with('/') && !below || fd_path(&picture::join(&sh.cwd, name)).is_some() {
-            return;
-        }
-        let bare = name.trim_end_matches('/');
-        let bare = if bare.is_empty() { name } else { bare };
-        // `rm -r link/` does not remove what the link leads to
-        self.act(sh, ActKind::Remove, bare, false, below);
-        let full = self.full(sh, bare);
-        self.fs.leave(&full, false, Left::Gone);
-    }
-}
-
-/// The number of a path that names an open file descriptor.
-pub(crate) fn fd_path(full: &str) -> Option<i32> {
-    fd_name(full).filter(|(_, rest)| rest.is_empty()).map(|(n, _)| n)
-}
-
-/// The number of an open file descriptor in a path, and what stands behind it.
-fn fd_name(full: &str) -> Option<(i32, &str)> {
-    for (name, n) in [("/dev/stdin", 0), ("/dev/stdout", 1), ("/dev/stderr", 2)] {
-        if full == name {
-            return Some((n, ""));
-        }
-    }
-    let rest = full.strip_prefix("/dev/fd/").or_else(|| {
-        // `/proc/$$/fd/3`: whose number it is, is not known, and it is mostly one's own
-        let process = full.strip_prefix("/proc/")?;
-        let (process, rest) = process.split_once('/')?;
-        (process == "self" || process == "thread-self" || process.contains(UNK)).then_some(rest)?.strip_prefix("fd/")
-    })?;
-    let end = rest.find('/').unwrap_or(rest.len());
-    Some((rest[..end].parse().ok()?, &rest[end..]))
-}
-
-/// Whether a path is a device that swallows or gives without changing anything on disk.
-pub(crate) fn is_device(full: &str) -> bool {
-    matches!(full, "/dev/null" | "/dev/zero" | "/dev/full" | "/dev/tty" | "/dev/random" | "/dev/urandom" | "/dev/ptmx")
-        || fd_path(full).is_some()
-        || full.starts_with("/dev/tcp/")
-        || full.starts_with("/dev/udp/")
-}
-
-impl Shell {
-    /// Where a file descriptor leads.
-    pub(crate) fn fd(&self, n: i32) -> Fd {
-        self.fds.iter().rev().find(|(k, _)| *k == n).map_or(Fd::Term, |(_, f)| f.clone())
-    }
-
-    /// Lets a file descriptor lead elsewhere.
-    pub(crate) fn set_fd(&mut self, n: i32, f: Fd) {
-        match self.fds.iter_mut().find(|(k, _)| *k == n) {
-            Some(slot) => slot.1 = f,
-            None => self.fds.push((n, f)),
-        }
     }
 }

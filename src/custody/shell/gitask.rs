@@ -1,8 +1,9 @@
 //! Questions to git, and the answers as lists of files. Each is asked once for one command.
 
 use super::super::act::ActKind;
-use super::engine::{Engine, Shell, UNK};
+use super::engine::{Engine, UNK};
 use super::picture::{self, join, split, tidy};
+use super::state::Shell;
 use super::{GitAnswer, Ground, Kind, pattern};
 use crate::sys::git::AS_WRITTEN;
 use std::rc::Rc;

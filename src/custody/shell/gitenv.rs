@@ -1,10 +1,12 @@
 //! What git is told beside its words: settings from the environment and from files that the command names, and the files that
 //! variables make it write.
 
-use super::call::Call;
-use super::engine::{Engine, Fd, Shell, UNK, Value};
-use super::git::{Global, moves};
+use super::engine::{Engine, UNK};
+use super::git::Global;
 use super::gitask::Repo;
+use super::gitwords::moves;
+use super::options::Call;
+use super::state::{Fd, Shell, Value};
 
 /// Most settings that are read from one file.
 const MAX_SETTINGS: usize = 200;

@@ -1,10 +1,9 @@
 //! Unpacks gzip, for the members of a small `.tar.gz` and what `zcat` prints.
 
+use super::fuel;
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
-
-use super::fuel;
 
 /// Unpacks a gzip file, all of its members; `None` where it is none, is damaged, or unpacks to more than `max` bytes.
 pub(crate) fn gunzip(bytes: &[u8], max: usize) -> Option<Vec<u8>> {

@@ -2,8 +2,10 @@
 //! name is known here as well, so that a refusal comes before it starts.
 
 use super::super::act::ActKind;
-use super::engine::{Engine, Shell, UNK};
-use super::{call, picture};
+use super::engine::{Engine, UNK};
+use super::options::parse;
+use super::picture;
+use super::state::Shell;
 
 /// Verbs that only tell, and those that only send mail, which each body may.
 const TELLING: &[&str] = &[
@@ -33,7 +35,7 @@ impl Engine<'_> {
     /// `loci VERB …`
     pub(crate) fn loci(&mut self, sh: &mut Shell, argv: &[String]) {
         let cut = argv.iter().position(|word| word == "--");
-        let c = call::parse(MARKS, &argv[..cut.unwrap_or(argv.len())]);
+        let c = parse(MARKS, &argv[..cut.unwrap_or(argv.len())]);
         let dry = c.has(&["--dry-run", "--help", "-h", "--version", "-V"]);
         let (verb, args) = c.args.split_first().map_or(("", &[][..]), |(verb, args)| (verb.as_str(), args));
         self.put(sh, 1, &UNK.to_string());

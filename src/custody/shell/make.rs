@@ -2,21 +2,22 @@
 
 #![expect(clippy::nonminimal_bool, reason = "the conditions stand in the order of the language that they describe")]
 
-use super::engine::{Engine, Shell, UNK};
+use super::engine::{Engine, UNK};
 use super::picture::join;
+use super::state::Shell;
 use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 struct Rules {
-    vars: HashMap<String, String>,
+    pub(super) vars: HashMap<String, String>,
     rules: Vec<(Vec<String>, Vec<String>, Vec<String>)>,
-    strange: bool,
+    pub(super) strange: bool,
 }
 
 impl Engine<'_> {
     pub(crate) fn make(&mut self, sh: &mut Shell, argv: &[String]) {
         let marks = "-C: --directory: -f: --file: --makefile: -I: --include-dir: -j:: --jobs:: -l:: -o: -W: --eval: -E: -O:: --old-file: --what-if:";
-        let c = super::call::parse(marks, argv);
+        let c = super::options::parse(marks, argv);
         let mut sub = self.child(sh, true);
         for d in c.values(&["-C", "--directory"]) {
             sub.cwd = join(&sub.cwd, d);
@@ -130,7 +131,7 @@ impl Engine<'_> {
 
     /// `npm run NAME` and its like; anything else is a program that can do anything.
     pub(crate) fn npm(&mut self, sh: &mut Shell, argv: &[String]) {
-        let c = super::call::parse("--prefix: -C: --workspace: -w: --registry: --cwd: --loglevel:", argv);
+        let c = super::options::parse("--prefix: -C: --workspace: -w: --registry: --cwd: --loglevel:", argv);
         if c.args.is_empty() && c.has(&["--version", "-v", "--help", "-h"]) || c.has(&["--help"]) {
             return;
         }

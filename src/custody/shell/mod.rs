@@ -8,59 +8,110 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `parse`, `syntax`, `words` | text to our own tree; words taken apart |
-//! | `expand`, `param`, `brace`, `arith`, `pattern` | what a word becomes |
-//! | `picture` | the disk as the command sees it |
-//! | `engine`, `flow`, `redirect`, `builtin` | following the script |
+//! | `parse`, `syntax`, `words`, `quotes` | text to our own tree; words taken apart |
+//! | `expand`, `globs`, `param`, `trim`, `brace`, `arith`, `pattern` | what a word becomes |
+//! | `picture`, `traces` | the disk as the command sees it, and what the command has left there |
+//! | `state`, `engine`, `deeds` | what one shell knows; the one who follows; acts noted |
+//! | `flow`, `conditions`, `redirect` | lists, loops, tests, redirections |
+//! | `builtin`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
 //! | `fuel` | how much work one reading may be |
-//! | `table`, `call`, `files` | commands that write, as data, and those that need more than a row |
 //! | `runs` | which program a name runs |
-//! | `wrap`, `shells`, `seek` | programs that run programs; shells; `find` |
-//! | `echo` | what well-known programs print |
-//! | `git`, `gitask`, `gitenv` | git, judged by asking git |
+//! | `table`, `options`, `call` | commands that write, as data; their options; those that need more than a row |
+//! | `copy`, `files`, `fetch`, `rsync`, `sqlite` | what these do |
+//! | `wrap`, `each`, `shells` | programs that run programs; for each of a list; shells |
+//! | `seek`, `seekexpr` | `find` |
+//! | `echo`, `prints`, `search`, `columns` | what well-known programs print |
+//! | `git`, `gitwords`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
+//! | `gitgoto`, `gitmerge`, `gitaside`, `gitclean`, `gitsays`, `gitruns` | git's sub-commands, and programs that it runs |
 //! | `loci` | loci's own verbs |
-//! | `archive`, `gzip`, `patchfile` | members of archives, targets of patches |
-//! | `inline`, `scan`, `reach`, `modules`, `awk`, `sed`, `make`, `edit` | programs inside of a command |
+//! | `archive`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
+//! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
+//! | `lex`, `strings`, `scan`, `statement`, `operand`, `method` | a program in another language |
+//! | `found`, `calls`, `writers`, `reach` | what its calls do |
+//! | `awk`, `awktext`, `awkprint`, `sed`, `sedscript`, `make`, `edit` | other programs inside of a command |
 //! | `regex` | a small matcher for the above |
 
 mod archive;
 mod arith;
 mod awk;
+mod awkprint;
+mod awktext;
 mod brace;
+mod bracket;
 mod builtin;
 mod call;
+mod calls;
+mod columns;
+mod conditions;
+mod copy;
+mod deeds;
+mod each;
 mod echo;
 mod edit;
 mod engine;
 mod expand;
+mod fetch;
 mod files;
 mod flow;
+mod found;
 mod fuel;
 mod git;
+mod gitaside;
 mod gitask;
+mod gitclean;
 mod gitenv;
+mod gitgoto;
+mod gitmerge;
+mod gitruns;
+mod gitsays;
+mod gitwords;
+mod globs;
 mod gzip;
 mod inline;
+mod intake;
+mod lex;
 mod loci;
 mod make;
+mod members;
+mod method;
 mod modules;
+mod operand;
+mod options;
+mod pack;
 mod param;
 mod parse;
 mod patchfile;
 mod pattern;
 mod picture;
+mod place;
+mod prints;
+mod pymodules;
+mod quotes;
 mod reach;
 mod redirect;
 mod regex;
+mod rsync;
 mod runs;
 mod scan;
+mod search;
 mod sed;
+mod sedscript;
 mod seek;
+mod seekexpr;
+mod settings;
 mod shells;
+mod sqlite;
+mod state;
+mod statement;
+mod strings;
 mod syntax;
 mod table;
+mod tar;
+mod traces;
+mod trim;
 mod words;
 mod wrap;
+mod writers;
 
 use super::act::Act;
 pub use crate::sys::disk::Kind;

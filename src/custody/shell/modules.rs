@@ -1,9 +1,11 @@
 //! What an interpreter loads beside its program: modules that lie where it looks for them, and what its own variables add.
 
-use super::engine::{Engine, Shell, UNK};
-use super::inline::Found;
+use super::engine::{Engine, UNK};
+use super::found::Found;
+use super::lex::{Lang, Tok};
 use super::picture::{join, split};
-use super::scan::{Lang, Tok};
+use super::state::Shell;
+use super::writers::CALLS;
 use super::{Kind, words};
 
 impl Engine<'_> {
@@ -29,7 +31,7 @@ impl Engine<'_> {
         }
         let mut all = argv.to_vec();
         if let Some(more) = set(self, sh, options) {
-            let more = more.split_ascii_whitespace().map(|word| words::parts(word)).map(|parts| self.text(sh, &parts));
+            let more = more.split_ascii_whitespace().map(words::parts).map(|parts| self.text(sh, &parts));
             let more: Vec<String> = more.collect();
             all.splice(1..1, more);
         }
@@ -55,6 +57,86 @@ impl Engine<'_> {
 }
 
 impl Found<'_, '_> {
+    /// `import a as b`, `from a import b as c`
+    pub(super) fn imports(&mut self, t: &[Tok]) {
+        if self.lang != Lang::Python {
+            return;
+        }
+        self.more_dirs(t);
+        let name = |k: usize| if let Some(Tok::Name(n)) = t.get(k) { Some(n.as_str()) } else { None };
+        for i in 0..t.len() {
+            let module = |from: usize| {
+                let mut m = String::new();
+                let mut k = from;
+                while let Some(n) = name(k) {
+                    m.push_str(n);
+                    if matches!(t.get(k + 1), Some(Tok::Op(o)) if o == ".") {
+                        m.push('.');
+                        k += 2;
+                    } else {
+                        k += 1;
+                        break;
+                    }
+                }
+                (m, k)
+            };
+            match name(i) {
+                Some("from") => {
+                    let (m, k) = module(i + 1);
+                    if name(k) != Some("import") {
+                        continue;
+                    }
+                    self.load(&m);
+                    let mut k = k + 1;
+                    while k < t.len() {
+                        match &t[k] {
+                            Tok::Name(n) if name(k + 1) == Some("as") => {
+                                if let Some(a) = name(k + 2) {
+                                    self.aliases.insert(a.to_owned(), format!("{m}.{n}"));
+                                }
+                                k += 3;
+                            }
+                            Tok::Name(n) => {
+                                if n != "Path" && n != "open" {
+                                    self.aliases.insert(n.clone(), format!("{m}.{n}"));
+                                }
+                                k += 1;
+                            }
+                            Tok::Op(o) if o == "*" => {
+                                for (_, names, _) in CALLS.iter().filter(|c| c.0 == "python") {
+                                    for n in names.split_ascii_whitespace() {
+                                        if let Some(f) = n.strip_prefix(&format!("{m}.")) {
+                                            self.aliases.insert(f.to_owned(), n.to_owned());
+                                        }
+                                    }
+                                }
+                                k += 1;
+                            }
+                            Tok::Op(o) if o == "," || o == "(" => k += 1,
+                            _ => break,
+                        }
+                    }
+                }
+                Some("import") if i == 0 || name(i.wrapping_sub(1)).is_none() => {
+                    let (m, mut k) = module(i + 1);
+                    self.load(&m);
+                    if name(k) == Some("as")
+                        && let Some(a) = name(k + 1)
+                    {
+                        self.aliases.insert(a.to_owned(), m);
+                    }
+                    // `import a, b`
+                    while matches!(t.get(k), Some(Tok::Op(o)) if o == ",") {
+                        let (m, next) = module(k + 1);
+                        self.load(&m);
+                        k = next.max(k + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// A module is loaded. One that lies where the command can have put it is read: what it does when it is loaded.
     pub(super) fn load(&mut self, module: &str) {
         if module.contains(UNK) {
@@ -103,7 +185,7 @@ impl Found<'_, '_> {
             }
             for tok in t[i + 3..].iter().take(8).take_while(|tok| !matches!(tok, Tok::Line)) {
                 if let Tok::Str(pieces) = tok
-                    && let [super::scan::Piece::Text(dir)] = pieces.as_slice()
+                    && let [super::lex::Piece::Text(dir)] = pieces.as_slice()
                 {
                     self.dirs.push(dir.clone());
                 }

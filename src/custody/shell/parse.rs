@@ -55,7 +55,7 @@ pub(crate) fn cost(text: &str) -> usize {
         }
     }
     // a long script that does not parse is tried by its lines, and given up for each of them
-    500 + text.len() * 4 + pieces * pieces / 4 + words * words / 64 + deepest.min(100).pow(3) * 150
+    500 + text.len() * 4 + pieces * pieces + words * words / 64 + deepest.min(100).pow(3) * 150
 }
 
 /// An upper bound of how deep constructs can nest: opening characters and words, without looking at quotes.

@@ -2,9 +2,10 @@
 
 use super::super::act::ActKind;
 use super::super::patch::{SectionKind, sections};
-use super::call::Call;
-use super::engine::{Engine, Shell, UNK};
+use super::engine::{Engine, UNK};
+use super::options::Call;
 use super::picture::join;
+use super::state::Shell;
 
 /// One file that a patch changes, as it names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

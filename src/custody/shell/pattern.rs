@@ -46,6 +46,13 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// Whether the pattern matches the whole text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+    if pattern.len() > 256 {
+        super::fuel::did(pattern.len() * 2);
+        if super::fuel::empty() {
+            super::fuel::doubt();
+            return false;
+        }
+    }
     if !alive(pattern) {
         return unescape(pattern) == text;
     }

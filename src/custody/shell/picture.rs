@@ -48,21 +48,21 @@ type Names = Option<Rc<Vec<(String, Kind)>>>;
 pub(crate) struct Memory {
     meta: RefCell<HashMap<String, Option<Meta>>>,
     lists: RefCell<HashMap<String, Names>>,
-    files: RefCell<HashMap<String, Option<Rc<[u8]>>>>,
+    pub(super) files: RefCell<HashMap<String, Option<Rc<[u8]>>>>,
 }
 
 /// The disk with the command's own changes on top.
 pub(crate) struct Picture<'a> {
     world: &'a dyn World,
     memory: &'a Memory,
-    left: BTreeMap<String, Left>,
+    pub(super) left: BTreeMap<String, Left>,
     /// Names of one file: a write to the first also writes the second.
-    hard: Vec<(String, String)>,
-    links: bool,
+    pub(super) hard: Vec<(String, String)>,
+    pub(super) links: bool,
     /// Directories whose path holds no link, as the picture is now.
     plain: RefCell<HashSet<String>>,
     /// Where a link stands on the real disk, and the command has put something else.
-    replaced: Vec<String>,
+    pub(super) replaced: Vec<String>,
 }
 
 /// Joins a path to a directory, without touching `.` or `..`.
@@ -108,7 +108,7 @@ impl<'a> Picture<'a> {
     }
 
     /// Where a path really stands after the command's own moves, for a path without links.
-    fn origin<'p>(&self, path: &'p str) -> Result<Cow<'p, str>, ()> {
+    pub(super) fn origin<'p>(&self, path: &'p str) -> Result<Cow<'p, str>, ()> {
         if self.left.is_empty() {
             return Ok(path.into());
         }
@@ -174,7 +174,7 @@ impl<'a> Picture<'a> {
         self.meta(path).map(|m| m.kind)
     }
 
-    fn link(&self, path: &str) -> Option<(String, bool)> {
+    pub(super) fn link(&self, path: &str) -> Option<(String, bool)> {
         if let Some(Left::Link(t)) = self.left.get(path) {
             return Some((t.clone(), true));
         }
@@ -359,110 +359,5 @@ impl<'a> Picture<'a> {
         }
         self.plain.borrow_mut().retain(|dir| !dir.strip_prefix(&at.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
         self.left.insert(at.path, what);
-    }
-
-    /// Moves what stands at one path to another.
-    pub(crate) fn carry(&mut self, from: &str, to: &str, keep: bool) {
-        let src = self.at(from, false);
-        let what = match self.left.get(&src.path) {
-            Some(l @ (Left::File(_) | Left::Link(_) | Left::Dir)) => l.clone(),
-            _ => match src.kind {
-                Some(Kind::Link) => match self.link(&src.path) {
-                    Some((t, _)) => Left::Link(t),
-                    None => return,
-                },
-                Some(_) => match self.origin(&src.path) {
-                    Ok(o) => Left::From(o.into_owned()),
-                    Err(()) => Left::Dir,
-                },
-                None => return,
-            },
-        };
-        if !keep {
-            self.leave(&src.path, false, Left::Gone);
-        }
-        self.leave(to, false, what);
-    }
-
-    /// Notes that one file has the content of another; it is read only where somebody asks.
-    pub(crate) fn copy_of(&mut self, from: &str, to: &str) {
-        let src = self.at(from, true);
-        let what = match self.left.get(&src.path) {
-            Some(l @ Left::File(_)) => l.clone(),
-            _ => self.origin(&src.path).map_or(Left::File(None), |o| Left::From(o.into_owned())),
-        };
-        self.leave(to, true, what);
-    }
-
-    /// For a path that leads to or through what the command has put where a link stood: where that stands.
-    pub(crate) fn replaced(&self, path: &str, follow: bool) -> Option<String> {
-        if self.replaced.is_empty() {
-            return None;
-        }
-        let at = self.at(path, follow).path;
-        let made =
-            self.replaced.iter().find(|p| at.strip_prefix(p.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))?;
-        (!matches!(self.left.get(made), Some(Left::Gone | Left::Link(_)))).then(|| made.clone())
-    }
-
-    /// Whether a file stands on the real disk, and the command has not changed it.
-    pub(crate) fn untouched(&self, path: &str) -> bool {
-        let at = self.at(path, true);
-        at.kind == Some(Kind::File)
-            && !at.ours
-            && !self.left.contains_key(&at.path)
-            && self.origin(&at.path).is_ok_and(|real| real == at.path)
-    }
-
-    /// Whether the command has put something at a path, links in its parents followed.
-    pub(crate) fn made(&self, path: &str) -> bool {
-        if self.left.is_empty() {
-            return false;
-        }
-        let at = self.at(path, false).path;
-        matches!(self.left.get(&at), Some(Left::File(_) | Left::Link(_) | Left::From(_)))
-    }
-
-    /// Where a file stood before the command has copied or moved it.
-    pub(crate) fn came_from(&self, path: &str) -> Option<String> {
-        match self.left.get(path) {
-            Some(Left::From(from)) => Some(from.clone()),
-            _ => None,
-        }
-    }
-
-    /// Whether the command has changed anything at all.
-    pub(crate) fn changed(&self) -> bool {
-        !self.left.is_empty()
-    }
-
-    /// Whether the command has changed anything below a directory, apart from one file.
-    pub(crate) fn changed_below(&self, dir: &str, apart: Option<&str>) -> bool {
-        let prefix = format!("{dir}/");
-        self.left
-            .range(prefix.clone()..)
-            .take_while(|(path, _)| path.starts_with(&prefix))
-            .any(|(path, _)| Some(path.as_str()) != apart && !path[prefix.len()..].starts_with(".git/") && &path[prefix.len()..] != ".git")
-    }
-
-    /// Notes that two paths are one file.
-    pub(crate) fn tie(&mut self, a: &str, b: &str) {
-        let (a, b) = (self.at(a, false).path, self.at(b, false).path);
-        self.hard.push((a.clone(), b.clone()));
-        self.hard.push((b, a.clone()));
-    }
-
-    /// The other names of a file that this command has made.
-    pub(crate) fn twins(&self, path: &str) -> Vec<String> {
-        if self.hard.is_empty() {
-            return Vec::new();
-        }
-        let at = self.at(path, true).path;
-        self.hard.iter().filter(|(a, _)| *a == at).map(|(_, b)| b.clone()).collect()
-    }
-
-    /// Whether the command itself has made links that a path may lead through.
-    pub(crate) fn has_links(&self) -> bool {
-        self.links
     }
 }

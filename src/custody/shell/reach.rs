@@ -1,8 +1,9 @@
 //! Calls that don't name what they call: functions as values, names that are put together, methods by their name. Where the
 //! name can be had it is called; where not, it can't be known what is.
 
-use super::inline::Found;
-use super::scan::{Args, Host, Lang, Tok, Val};
+use super::found::Found;
+use super::lex::{Lang, Tok};
+use super::scan::{Args, Host, Val};
 
 /// Functions whose being handed around is as good as their being called: the ends of dotted names.
 const WRITERS: &[&str] = &[
@@ -117,7 +118,7 @@ impl Found<'_, '_> {
                 pos.extend(recv.filter(|recv| !recv.any.is_empty()).cloned());
             }
             let args = Args { pos, ..Args::default() };
-            self.call(&name.to_owned(), None, &args);
+            self.call(name, None, &args);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Redirections, and simple commands: words, then redirections, then assignments, then the call, as a shell does it.
 
 use super::super::act::ActKind;
-use super::engine::{Engine, Fd, Flow, Shell, UNK, Value, Var, fd_path, is_device};
+use super::deeds::{fd_path, is_device};
+use super::engine::{Engine, UNK};
 use super::picture::Left;
+use super::state::{Fd, Flow, Shell, Value, Var};
 use super::syntax::{Part, Redir, RedirOp, Word};
 use super::{Kind, pattern, words};
 

@@ -50,15 +50,15 @@ pub(crate) fn compile(text: &str, flavor: Flavor, fold: bool) -> Option<Regex> {
 }
 
 struct P<'a> {
-    c: &'a [char],
-    i: usize,
+    pub(super) c: &'a [char],
+    pub(super) i: usize,
     basic: bool,
     groups: usize,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl P<'_> {
-    fn at(&self, k: usize) -> char {
+    pub(super) fn at(&self, k: usize) -> char {
         self.c.get(self.i + k).copied().unwrap_or('\0')
     }
 

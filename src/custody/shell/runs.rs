@@ -1,7 +1,8 @@
 //! Which program a name runs: what the command itself has put in the way (`hash -p`, its own `PATH`, a file that it made),
 //! scripts that can be read, and the table for the rest.
 
-use super::engine::{Engine, Shell, UNK};
+use super::engine::{Engine, UNK};
+use super::state::Shell;
 use super::{Kind, picture, table};
 
 /// Where programs lie that are what their name says.

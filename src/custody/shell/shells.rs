@@ -1,7 +1,8 @@
 //! Shells that are run as programs: their options, the scripts that they read before they begin, and their script.
 
-use super::engine::{Engine, Shell, UNK, Value};
+use super::engine::{Engine, UNK};
 use super::picture::join;
+use super::state::{Shell, Value};
 
 /// How a shell starts.
 #[derive(Default)]
