@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::args::{Global, When};
@@ -95,6 +97,28 @@ impl Context {
             return Ok(());
         }
         term::out(text.as_bytes()).map_err(|error| Failure::new("io", "failed to write to standard output").caused_by(&error))
+    }
+
+    /// As [`Context::print`], for what is long: it is written out while it is made.
+    ///
+    /// # Errors
+    /// As [`Context::print`].
+    pub fn stream(&self, words: impl FnOnce(&mut dyn Write) -> io::Result<()>, object: &impl Serialize) -> Result<(), Failure> {
+        let write = |out: &mut dyn Write| {
+            if !self.flags.json {
+                return words(out);
+            }
+            serde_json::to_writer(&mut *out, object)?;
+            out.write_all(b"\n")
+        };
+        let written = match &self.sink {
+            Some(sink) => {
+                let mut text = Vec::new();
+                write(&mut text).map(|()| sink.borrow_mut().push_str(&String::from_utf8_lossy(&text)))
+            }
+            None => term::stream(write),
+        };
+        written.map_err(|error| Failure::new("io", "failed to write to standard output").caused_by(&error))
     }
 
     /// Whether somebody is there to be asked: at a terminal, and not through another verb.

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::near;
 use crate::custody::asker::AskerError;
 use crate::custody::maildir::MailError;
 use crate::sys::disk::PathError;
 use crate::sys::journal::JournalError;
 use crate::sys::lock::LockError;
 use crate::sys::plan::PlanError;
-use crate::sys::{shown, term};
+use crate::sys::{env, shown, term};
 use crate::text::name::NameError;
 use crate::tree::card::CardError;
 
@@ -64,8 +65,35 @@ impl Failure {
         self
     }
 
+    /// The command that helps where nothing better was said: to look at the file, to mend it, or to see how the
+    /// verb is called. `words` are those of the command line.
+    fn usual_hint(&self, words: &[String]) -> Option<String> {
+        let verb = words.iter().find(|word| !word.starts_with('-'));
+        let help = || Some(verb.map_or_else(|| "loci --help".to_owned(), |verb| format!("loci {} --help", near::word(Path::new(verb)))));
+        let path = self.path.as_deref().map(near::word);
+        match (self.kind, path) {
+            ("settings" | "file" | "bad-set" | "owner-file" | "journal", Some(path)) => Some(format!("${{EDITOR:-vi}} {path}")),
+            ("usage" | "name", _) => help(),
+            (_, Some(path)) => Some(format!("ls -ld {path}")),
+            ("locked", None) => {
+                Some(format!("loci {}", words.iter().map(|word| near::word(Path::new(word))).collect::<Vec<_>>().join(" ")))
+            }
+            // What the system refuses without a file, no call of ours mends.
+            ("io", None) => None,
+            ("environment", None) => Some("cd && HOME=$(pwd) loci --help".to_owned()),
+            ("git", None) => Some("git status".to_owned()),
+            ("grant", None) => Some("loci grants".to_owned()),
+            ("request", None) => Some("loci requests --all".to_owned()),
+            _ => help(),
+        }
+    }
+
     /// Prints it: words on standard error, or with `--json` one object on standard output.
-    pub fn show(&self, json: bool) {
+    pub fn show(mut self, json: bool) {
+        if self.hint.is_none() {
+            let words: Vec<String> = env::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            self.hint = self.usual_hint(&words);
+        }
         if json {
             let object = json!({ "schema": 1, "error": {
                 "kind": self.kind, "message": self.message,
@@ -186,5 +214,23 @@ impl From<MailError> for Failure {
                 Self { path: Some(path), named: true, ..Self::new("inbox", format!("failed to {error}")) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each error ends with a command that can be run.
+    #[test]
+    fn there_is_a_hint_where_nothing_better_was_said() {
+        let words = ["--json", "inbox", "show it"].map(str::to_owned);
+        let hint = |failure: Failure| failure.usual_hint(&words);
+        assert_eq!(hint(Failure::new("usage", "x")).as_deref(), Some("loci inbox --help"));
+        assert_eq!(hint(Failure::new("path", "x").at(Path::new("/a b"), None)).as_deref(), Some("ls -ld '/a b'"));
+        assert_eq!(hint(Failure::new("settings", "x").at(Path::new("/a"), Some(3))).as_deref(), Some("${EDITOR:-vi} /a"));
+        assert_eq!(hint(Failure::new("locked", "x")).as_deref(), Some("loci --json inbox 'show it'"));
+        assert_eq!(hint(Failure::new("io", "x")), None);
+        assert_eq!(Failure::new("usage", "x").usual_hint(&[]).as_deref(), Some("loci --help"));
     }
 }

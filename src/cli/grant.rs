@@ -73,6 +73,13 @@ pub fn unless_refused(context: &Context, acts: &[Act], command: &str, dry_run: b
     refused(context, stopped).map(Some)
 }
 
+/// Whether the judge lets whoever asks here do it: asked once more under the lock of a change, about what
+/// stands there then. Nothing is said and nothing is filed.
+#[must_use]
+pub fn passes(context: &Context, acts: &[Act]) -> bool {
+    person(context) == Person::Yes || ruled(context, acts).is_ok_and(|ruling| ruling.acts.iter().all(|act| act.verdict == Verdict::Allow))
+}
+
 /// What the judge says to whoever asks here.
 ///
 /// # Errors

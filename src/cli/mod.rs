@@ -16,13 +16,15 @@ pub mod output;
 pub mod verbs;
 pub mod wardrobe;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
 use crate::hooks::connect;
-use crate::sys::{process, term};
+use crate::sys::{env, process, term};
+use crate::text::near as near_words;
 use context::Context;
 use failure::Failure;
 
@@ -66,19 +68,53 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// What the parser says over several lines, in one: what is wrong, and what it thinks was meant.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut line = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let more: Vec<&str> = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")).collect();
+    let (tips, what): (Vec<&str>, Vec<&str>) = more.into_iter().partition(|line| line.starts_with("tip: "));
+    if !what.is_empty() {
+        line.push_str(&format!(" {}", what.join(", ")));
+    }
+    for tip in tips {
+        line.push_str(&format!("; {}", tip.trim_start_matches("tip: ")));
+    }
+    line
+}
+
+/// The command that somebody may have meant whose second word is no word of the verb: `loci inbox tkae`. A verb
+/// that takes a name there lets the parser stumble over the word behind it.
+fn meant(kind: ErrorKind, words: &[OsString]) -> Option<String> {
+    if !matches!(kind, ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict) {
+        return None;
+    }
+    let command = help::command();
+    let mut words = words.iter().filter_map(|word| word.to_str()).filter(|word| !word.starts_with('-'));
+    let verb = words.find_map(|word| command.find_subcommand(word))?;
+    let word = words.next()?;
+    let near = near_words::nearest(word, verb.get_subcommands().map(clap::Command::get_name))?;
+    verb.find_subcommand(word).is_none().then(|| format!("loci {} {near}", verb.get_name()))
+}
+
 /// Help and version go to standard output and are an answer; a wrong word is exit 2.
 fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         let json = std::env::args_os().any(|arg| arg == "--json");
+        let meant = meant(error.kind(), &env::arguments());
         let text = error.to_string();
         if json {
             let missing = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-            let first = if missing { "a verb is missing" } else { text.lines().next().unwrap_or_default().trim_start_matches("error: ") };
-            Failure::new("usage", first).hint("loci --help").show(true);
+            let first = if missing { "a verb is missing".to_owned() } else { one_line(&text) };
+            Failure::new("usage", first).hint(meant.unwrap_or_else(|| "loci --help".to_owned())).show(true);
         } else if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             term::err(&format!("error: a verb is missing\n\n{text}"));
         } else {
-            term::err(&text);
+            let failure = Failure::new("usage", one_line(&text));
+            match meant {
+                Some(meant) => failure.hint(meant).show(false),
+                None => failure.show(false),
+            }
         }
         return ExitCode::from(2);
     }

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::context::Context;
+use crate::custody::find;
 use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::{disk, env, shown};
-use crate::text::digest;
-use crate::tree::climb;
+use crate::text::{digest, near};
+use crate::tree::{card, climb};
 
 /// How long a change waits for another one of its kind.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,6 +35,36 @@ pub fn hold(context: &Context, what: &str, about: &Path) -> Result<Lock, LockErr
     use std::os::unix::ffi::OsStrExt as _;
     let name: String = digest::sha256(about.as_os_str().as_bytes()).chars().take(16).collect();
     lock::take(&context.state.join("locks").join(format!("{what}-{name}")), what, PATIENCE)
+}
+
+/// The agents that are known in and around here: who lives somewhere, and who owns something. Sorted.
+#[must_use]
+pub fn agents(context: &Context) -> Vec<String> {
+    let of = |place: PathBuf| {
+        let lives = find::identity(&place).and_then(Result::ok).map(|card| card.id.to_string());
+        let owns = card::owner(&place).and_then(Result::ok).map(|owner| owner.owner.value.to_string());
+        lives.into_iter().chain(owns)
+    };
+    let mut ids: Vec<String> = find::places_below(&top(context, &context.cwd)).into_iter().flat_map(of).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// Says so where an agent that is named is known nowhere around here: it may be mistyped. Nothing is held
+/// up by it.
+pub fn say_unknown(context: &Context, agent: &str) {
+    let known = agents(context);
+    if known.iter().all(|one| one != agent) {
+        let meant = meant(agent, known.iter().map(String::as_str));
+        context.say(&format!("note: no agent {agent} is known in or around here{meant}"));
+    }
+}
+
+/// "; did you mean `…`?" where one of some words is near to one that is none of them.
+#[must_use]
+pub fn meant<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> String {
+    near::nearest(word, words).map(|near| format!("; did you mean `{}`?", shown::text(near))).unwrap_or_default()
 }
 
 /// A path as a word of a command that somebody will run.

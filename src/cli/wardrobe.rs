@@ -134,6 +134,12 @@ pub fn unless_refused(
     grant::unless_refused(context, &grant::changes(&level.dir, paths), command, dry_run)
 }
 
+/// Whether the judge lets a change happen as it is found under the lock.
+#[must_use]
+pub fn passes(context: &Context, level: &Level, decision: &Decision) -> bool {
+    grant::passes(context, &grant::changes(&level.dir, decision.renames.iter().flat_map(|one| [&one.from, &one.to])))
+}
+
 /// What an interrupted change had left, said to people.
 pub fn say_settled(context: &Context, settled: &Settled) {
     for sentence in settled.sentences() {
@@ -276,13 +282,15 @@ pub fn set_path(context: &Context, level: &Level, name: &str) -> Result<PathBuf,
     let known = known_sets(context, level)?;
     let is = |set: &&NamedSet| set.name == name || set.path.file_name().is_some_and(|file| file == name);
     let Some(nearest) = known.iter().rev().find(is) else {
-        return Err(Failure::new("no-such-set", format!("no set is called `{}`", shown::text(name))).hint("loci sets"));
+        let meant = near::meant(name, known.iter().map(|set| set.name.as_str()));
+        return Err(Failure::new("no-such-set", format!("no set is called `{}`{meant}", shown::text(name))).hint("loci sets"));
     };
     let mut here = known.iter().filter(is).filter(|set| set.level == nearest.level);
     match (here.next(), here.next()) {
         (Some(one), Some(two)) if one.path.extension() != two.path.extension() && name == one.name => {
             let (one, two) = (context.shown(&one.path), context.shown(&two.path));
-            Err(Failure::new("ambiguous-set", format!("`{}` is two sets: {one} and {two}", shown::text(name))))
+            let hint = format!("loci equip {}", near::word(&nearest.path));
+            Err(Failure::new("ambiguous-set", format!("`{}` is two sets: {one} and {two}", shown::text(name))).hint(hint))
         }
         _ => Ok(nearest.path.clone()),
     }

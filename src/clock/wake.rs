@@ -168,13 +168,14 @@ pub fn boxes(root: &Path, body: &Path, agent: &str) -> Vec<Mailbox> {
 /// The delegations that nobody has dealt with, oldest first, each with its inbox. One that can't be listed is
 /// passed over with the reason.
 #[must_use]
-pub fn new_mail(boxes: &[Mailbox]) -> (Vec<(Mailbox, Listed)>, Vec<String>) {
+pub fn new_mail(boxes: &[Mailbox]) -> (Vec<(Mailbox, Listed<'_>)>, Vec<String>) {
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     for mailbox in boxes.iter().filter(|mailbox| mailbox.exists()) {
         match inbox::list(mailbox) {
             Ok(contents) => {
                 notes.extend(contents.notes);
-                let waits = |one: &Listed| one.shows.kind.as_deref() == Some(Kind::Delegation.word()) && one.standing.state == State::New;
+                let waits =
+                    |one: &Listed<'_>| one.shows.kind.as_deref() == Some(Kind::Delegation.word()) && one.standing.state == State::New;
                 found.extend(contents.messages.into_iter().filter(waits).map(|one| (mailbox.clone(), one)));
             }
             Err(error) => notes.push(format!("failed to {error}")),
@@ -193,7 +194,7 @@ fn hops_of(message: &inbox::Message) -> usize {
 ///
 /// # Errors
 /// Where the human's inbox can't be written.
-pub fn to_human(mail: &[(Mailbox, Listed)], home: &Path, at: Timestamp) -> Result<Vec<String>, MailError> {
+pub fn to_human(mail: &[(Mailbox, Listed<'_>)], home: &Path, at: Timestamp) -> Result<Vec<String>, MailError> {
     let human = Mailbox::of_human(home);
     let mut keys = Vec::new();
     for (mailbox, listed) in mail {
@@ -237,7 +238,7 @@ pub fn to_human(mail: &[(Mailbox, Listed)], home: &Path, at: Timestamp) -> Resul
 /// Puts together what a wake hands over: of what waits (`mail`) those first that nobody was woken for yet.
 /// `tag` is random: what stands in the mail can't know it. `None` where nothing is to be handed over.
 #[must_use]
-pub fn carry(mail: &[(Mailbox, Listed)], woken: &[String], agent: &str, tag: &str) -> Option<Carried> {
+pub fn carry(mail: &[(Mailbox, Listed<'_>)], woken: &[String], agent: &str, tag: &str) -> Option<Carried> {
     let (fresh, old): (Vec<_>, Vec<_>) = mail.iter().partition(|(_, one)| !woken.contains(&one.key));
     let mut all = fresh.into_iter().chain(old);
     let (mut carried, mut texts) = (Carried { message: String::new(), awaited: Vec::new(), hops: 0, waiting: Vec::new() }, Vec::new());
@@ -319,7 +320,10 @@ pub fn unanswered(awaited: &[Awaited]) -> Vec<Lack> {
             let folded = Mailbox::at(&one.inbox)
                 .ok_or_else(|| "its inbox is gone".to_owned())
                 .and_then(|mailbox| mailbox.log_bytes().map_err(|error| format!("failed to {error}")))
-                .map(|(log, _)| inbox::fold_bytes(&log).0);
+                .map(|(log, _)| {
+                    let folded = inbox::fold_bytes(&log).0;
+                    folded.into_iter().map(|(number, noted)| (letter::of_number(number), noted.standing)).collect()
+                });
             logs.push((&one.inbox, folded));
         }
         let why = match logs.iter().find(|(dir, _)| *dir == one.inbox).map(|(_, folded)| folded) {
@@ -336,7 +340,7 @@ pub fn unanswered(awaited: &[Awaited]) -> Vec<Lack> {
 /// Whether an answer lies in the inbox of whoever waits for it.
 fn arrived(one: &Awaited) -> bool {
     let Some(body) = one.from_body.as_deref().map(Path::new).filter(|body| body.is_absolute()) else { return false };
-    let answers = |listed: &Listed| {
+    let answers = |listed: &Listed<'_>| {
         let shows = &listed.shows;
         shows.kind.as_deref() == Some(Kind::Reply.word())
             && shows.re.as_deref() == Some(one.id.as_str())

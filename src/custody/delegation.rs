@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::act::Act;
 use super::answer::HUMAN;
@@ -37,9 +36,6 @@ const MAX_SENT: u64 = 256 << 10;
 
 /// How many requests of one sender and hour are kept in full; further ones are counted.
 const MAX_HELD: usize = 100;
-
-/// How long a request waits for others to be filed; a gate waits for the answer.
-const PATIENCE: Duration = Duration::from_millis(1_000);
 
 /// A file that the sender read before, newest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +97,8 @@ pub struct Filed {
     pub again: bool,
     /// Whether it waits in the sender's outbox, since the inbox is read-only from here.
     pub parked: bool,
+    /// Whether it was only counted: of a request, where as many of that hour are kept as may be.
+    pub counted: bool,
     /// Where the earlier message stands by now.
     pub state: inbox::State,
     /// When anybody last dealt with a message of that inbox.
@@ -180,6 +178,7 @@ fn to_one(
                 inbox: dir,
                 again: false,
                 parked: true,
+                counted: false,
                 state: inbox::State::New,
                 last_worked: None,
             })
@@ -264,22 +263,8 @@ fn request(
     let name = format!("{digest_key}.{key}.md");
     let letter =
         write_letter(attempt, Kind::Request, &key, "human", owner, targets, captured, hops, &[("digest", Field::Text(digest_key.clone()))]);
-    let placed = match mailbox.lock_held(PATIENCE)? {
-        Some(_one_at_a_time) => {
-            let held = mailbox.held()?;
-            let of_digest = |held: &&String| held.starts_with(&digest_key) && held.ends_with(".md");
-            if held.contains(&name) || held.iter().filter(of_digest).count() < MAX_HELD {
-                if let Some(full) = captured.full() {
-                    mailbox.hold(&format!("{digest_key}.{key}.txt"), full.as_bytes())?;
-                }
-                Some(mailbox.hold(&name, &letter.render())?)
-            } else {
-                None
-            }
-        }
-        // So many at once that there is no time to look how many there are: it is counted.
-        None => None,
-    };
+    let placed =
+        keep(&mailbox, &digest_key, &name, &letter.render(), captured.full().map(|full| (format!("{digest_key}.{key}.txt"), full)))?;
     let digest = Letter {
         id: letter::id(attempt.at, &digest_key),
         kind: Kind::Digest,
@@ -303,8 +288,41 @@ fn request(
     mailbox.log(&record)?;
     let again = matches!(placed, Some(Placed::Again(_)));
     let state = if again { requests::state_of(&mailbox.newest_records().unwrap_or_default(), &name) } else { inbox::State::New };
-    let id = if placed.is_some() { letter.id } else { digest.id };
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, state, last_worked: None })
+    let counted = placed.is_none();
+    let id = if counted { digest.id } else { letter.id };
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, counted, state, last_worked: None })
+}
+
+/// Keeps a request beside its digest; `None` where as many are kept as may be: then it is only counted.
+///
+/// Nobody waits for anybody: each puts its own down, looks, and takes it away again where there are too many.
+/// Whoever looks last sees all that stay, so that no more than may be are left; and where there are not too many,
+/// none goes.
+fn keep(
+    mailbox: &Mailbox,
+    digest_key: &str,
+    name: &str,
+    letter: &[u8],
+    full: Option<(String, impl AsRef<[u8]>)>,
+) -> Result<Option<Placed>, MailError> {
+    let count = || -> Result<(bool, usize), MailError> {
+        let held = mailbox.held()?;
+        let of_digest = |held: &&String| held.starts_with(digest_key) && held.ends_with(".md");
+        Ok((held.iter().any(|one| one == name), held.iter().filter(of_digest).count()))
+    };
+    let (there, before) = count()?;
+    if !there && before >= MAX_HELD {
+        return Ok(None);
+    }
+    if let Some((name, full)) = full {
+        mailbox.hold(&name, full.as_ref())?;
+    }
+    let placed = mailbox.hold(name, letter)?;
+    if matches!(placed, Placed::Fresh(_)) && count()?.1 > MAX_HELD {
+        mailbox.unhold(name)?;
+        return Ok(None);
+    }
+    Ok(Some(placed))
 }
 
 /// The record of a delivery, and what the log said before. Only its end is read, and only where it
@@ -327,7 +345,7 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
     } else {
         inbox::note_filed(mailbox, key, letter, &placed, attempt.at, attempt.asker.name())?;
     }
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, state, last_worked })
+    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, counted: false, state, last_worked })
 }
 
 /// A list that fits into the front matter; what does not is counted.

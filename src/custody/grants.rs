@@ -195,6 +195,9 @@ impl Grants {
 /// # Errors
 /// What is wrong with it.
 pub fn seconds(text: &str) -> Result<i64, String> {
+    if text.starts_with('-') {
+        return Err("it can't be negative: it has to be from 1s to 7d, as 30m".to_owned());
+    }
     let at = text.len().saturating_sub(1);
     let unit = match text.get(at..) {
         Some("s") => 1,
@@ -206,7 +209,7 @@ pub fn seconds(text: &str) -> Result<i64, String> {
     let number =
         text.get(..at).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit())).and_then(|digits| digits.parse::<i64>().ok());
     let seconds = number.and_then(|number| number.checked_mul(unit)).ok_or("it has to be a number and s, m, h or d, as in 30m")?;
-    if (1..=MAX_SECONDS).contains(&seconds) { Ok(seconds) } else { Err("a permit lasts from 1s to 7d".to_owned()) }
+    if (1..=MAX_SECONDS).contains(&seconds) { Ok(seconds) } else { Err("it has to be from 1s to 7d".to_owned()) }
 }
 
 #[cfg(test)]

@@ -2,23 +2,23 @@
 //!
 //! Where a message stands is a fold over the log, never a field of it.
 
+pub(super) mod compact;
 mod shows;
 mod standing;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::letter::{self, Letter};
-use super::maildir::{Lying, MAX_LETTER, MailError, Mailbox, Placed};
+use super::maildir::{Found, Lying, MAX_LETTER, MailError, Mailbox, Odd, Placed};
 use crate::sys::disk;
 use crate::sys::shown;
 use crate::sys::time::Timestamp;
 use crate::text::header::{self, Header};
 
-pub use shows::Shows;
-pub use standing::{Added, Standing, State, fold, fold_bytes, last_worked, record};
+pub use shows::{Shows, Text};
+pub use standing::{Added, Folded, Noted, Standing, State, fold, fold_bytes, last_worked, record};
 
 /// A message as it lies in an inbox, with where it stands.
 #[derive(Debug, Clone)]
@@ -77,33 +77,26 @@ impl Message {
 
 /// A message as a list shows it.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct Listed<'a> {
+    /// The inbox that it lies in.
+    pub mailbox: &'a Mailbox,
     /// The key that its file is named by.
     pub key: String,
-    /// The file.
-    pub path: PathBuf,
     /// Whether it is still in `new/`.
     pub new: bool,
     /// What is shown of it.
-    pub shows: Shows,
+    pub shows: Shows<'a>,
     /// Whether that is what its delivery noted in the log; else it is what its file says.
     pub from_log: bool,
     /// Where it stands.
     pub standing: Standing,
 }
 
-impl Listed {
-    /// Of a message that was read.
+impl Listed<'_> {
+    /// The file.
     #[must_use]
-    pub fn of(message: &Message) -> Self {
-        Self {
-            key: message.key.clone(),
-            path: message.path.clone(),
-            new: message.new,
-            shows: Shows::of(message),
-            from_log: false,
-            standing: message.standing.clone(),
-        }
+    pub fn path(&self) -> PathBuf {
+        self.mailbox.lies_at(&self.key, self.new)
     }
 
     /// The message itself: whatever the log noted, here its whole file speaks.
@@ -111,7 +104,7 @@ impl Listed {
     /// # Errors
     /// Where it can't be read.
     pub fn open(&self) -> Result<Message, MailError> {
-        let mut message = message(&self.path, &self.key, self.new)?.in_full()?;
+        let mut message = message(&self.path(), &self.key, self.new)?.in_full()?;
         message.standing = self.standing.clone();
         Ok(message)
     }
@@ -119,38 +112,91 @@ impl Listed {
 
 /// What was found in an inbox.
 #[derive(Debug, Default)]
-pub struct Contents {
+pub struct Contents<'a> {
     /// The messages, oldest first.
-    pub messages: Vec<Listed>,
+    pub messages: Vec<Listed<'a>>,
     /// What people should be told: torn lines, files that can't be read.
     pub notes: Vec<String>,
 }
 
-/// Lists an inbox. Which messages there are is what lies there; what is shown of one is what its delivery
-/// noted in the log for just this file, else it is read. Nothing is written.
+/// The log of an inbox as it was read: what is listed stands in it, and is not copied out.
+#[derive(Debug)]
+pub struct Log<'a> {
+    mailbox: &'a Mailbox,
+    data: Vec<u8>,
+    /// There is more of it than is read.
+    cut: bool,
+}
+
+impl<'a> Log<'a> {
+    /// Reads it. One that is not there is empty.
+    ///
+    /// # Errors
+    /// Where the inbox can't be used.
+    pub fn read(mailbox: &'a Mailbox) -> Result<Self, MailError> {
+        let (data, cut) = mailbox.log_bytes()?;
+        Ok(Self { mailbox, data, cut })
+    }
+
+    /// Lists the inbox. Which messages there are is what lies there; what is shown of one is what its
+    /// delivery noted in the log for just this file, else it is read. Nothing is written.
+    ///
+    /// # Errors
+    /// Where the inbox itself can't be used; one bad message is a note.
+    pub fn list(&self) -> Result<Contents<'_>, MailError> {
+        let (mut folded, notes) = self.folded();
+        let Found { lying, odd } = self.mailbox.lying()?;
+        let mut contents = Contents { messages: Vec::with_capacity(lying.len()), notes };
+        contents.notes.extend(odd_notes(&odd));
+        for Lying { key, new, inode } in lying {
+            let Noted { standing, shows } = letter::number(&key).and_then(|number| folded.remove(&number)).unwrap_or_default();
+            let from_log = shows.filter(|shows| shows.fits(&key, inode));
+            let mut listed =
+                Listed { mailbox: self.mailbox, key, new, from_log: from_log.is_some(), shows: from_log.unwrap_or_default(), standing };
+            if !listed.from_log {
+                let read = message(&listed.path(), &listed.key, new).or_else(|error| {
+                    // Somebody has taken it since the look at `new/`.
+                    listed.new = false;
+                    message(&listed.path(), &listed.key, false).map_err(|_| error)
+                });
+                match read {
+                    Ok(message) => listed.shows = Shows::of(&message),
+                    Err(error) => {
+                        contents.notes.push(format!("failed to {error}"));
+                        continue;
+                    }
+                }
+            }
+            contents.messages.push(listed);
+        }
+        contents.messages.sort_unstable_by(|a, b| a.shows.id.cmp(&b.shows.id));
+        Ok(contents)
+    }
+
+    fn folded(&self) -> (Folded<'_>, Vec<String>) {
+        let (folded, skipped) = fold_bytes(&self.data);
+        let skipped = skipped + usize::from(self.cut);
+        let note = || format!("{skipped} lines of {} can't be read and were skipped", shown::path(&self.mailbox.log_file()));
+        (folded, (skipped > 0).then(note).into_iter().collect())
+    }
+}
+
+/// As [`Log::list`], kept apart from the log: for whoever goes on with single messages.
 ///
 /// # Errors
-/// Where the inbox itself can't be used; one bad message is a note.
-pub fn list(mailbox: &Mailbox) -> Result<Contents, MailError> {
-    let (mut standings, notes) = folded(mailbox)?;
-    let mut contents = Contents { notes, messages: Vec::new() };
-    for Lying { key, new, inode } in mailbox.lying()? {
-        let path = mailbox.dir().join(if new { "new" } else { "cur" }).join(format!("{key}.md"));
-        let mut standing = standings.remove(&key).unwrap_or_default();
-        if let Some(shows) = standing.shows.take().filter(|shows| shows.fits(&key, inode)) {
-            contents.messages.push(Listed { key, path, new, shows, from_log: true, standing });
-            continue;
-        }
-        match message(&path, &key, new) {
-            Ok(mut message) => {
-                message.standing = standing;
-                contents.messages.push(Listed::of(&message));
-            }
-            Err(error) => contents.notes.push(format!("failed to {error}")),
-        }
-    }
-    contents.messages.sort_by(|a, b| a.shows.id.cmp(&b.shows.id));
-    Ok(contents)
+/// As [`Log::list`].
+pub fn list(mailbox: &Mailbox) -> Result<Contents<'_>, MailError> {
+    let log = Log::read(mailbox)?;
+    let Contents { messages, notes } = log.list()?;
+    let apart = |one: Listed<'_>| Listed {
+        mailbox,
+        shows: one.shows.into_owned(),
+        key: one.key,
+        new: one.new,
+        from_log: one.from_log,
+        standing: one.standing,
+    };
+    Ok(Contents { messages: messages.into_iter().map(apart).collect(), notes })
 }
 
 /// Notes in the log that a letter was delivered, with what a list shows of it.
@@ -179,17 +225,34 @@ pub fn note_filed(mailbox: &Mailbox, key: &str, letter: &Letter, placed: &Placed
 /// # Errors
 /// Where the inbox can't be used.
 pub fn states(mailbox: &Mailbox) -> Result<(Vec<State>, Vec<String>), MailError> {
-    let (standings, notes) = folded(mailbox)?;
-    let state = |lying: Lying| standings.get(&lying.key).map(|standing| standing.state).unwrap_or_default();
-    Ok((mailbox.lying()?.into_iter().map(state).collect(), notes))
+    let log = Log::read(mailbox)?;
+    let (folded, mut notes) = log.folded();
+    let Found { lying, odd } = mailbox.lying()?;
+    notes.extend(odd_notes(&odd));
+    Ok((lying.iter().map(|lying| state_of(&folded, &lying.key)).collect(), notes))
 }
 
-fn folded(mailbox: &Mailbox) -> Result<(BTreeMap<String, Standing>, Vec<String>), MailError> {
-    let (log, more) = mailbox.log_bytes()?;
-    let (standings, skipped) = fold_bytes(&log);
-    let skipped = skipped + usize::from(more);
-    let note = || format!("{skipped} lines of {} can't be read and were skipped", shown::path(&mailbox.log_file()));
-    Ok((standings, (skipped > 0).then(note).into_iter().collect()))
+/// How many things that are no messages are named.
+const MAX_NAMED: usize = 8;
+
+fn odd_notes(odd: &[Odd]) -> Vec<String> {
+    let left = odd.len().saturating_sub(MAX_NAMED);
+    let rest = (left > 0).then(|| format!("and {left} more that are no messages"));
+    odd.iter().take(MAX_NAMED).map(Odd::to_string).chain(rest).collect()
+}
+
+/// Where one message stands.
+///
+/// # Errors
+/// Where the inbox can't be used.
+pub fn standing(mailbox: &Mailbox, key: &str) -> Result<Standing, MailError> {
+    let log = Log::read(mailbox)?;
+    let (mut folded, _) = log.folded();
+    Ok(letter::number(key).and_then(|number| folded.remove(&number)).unwrap_or_default().standing)
+}
+
+fn state_of(folded: &Folded<'_>, key: &str) -> State {
+    letter::number(key).and_then(|number| folded.get(&number)).map(|noted| noted.standing.state).unwrap_or_default()
 }
 
 /// Moves every message on that the log knows and `new/` still holds: also those of a run that was
@@ -198,9 +261,10 @@ fn folded(mailbox: &Mailbox) -> Result<(BTreeMap<String, Standing>, Vec<String>)
 /// # Errors
 /// Where one can't be moved.
 pub fn settle(mailbox: &Mailbox) -> Result<(), MailError> {
-    let (standings, _) = folded(mailbox)?;
-    for lying in mailbox.lying()?.into_iter().filter(|lying| lying.new) {
-        if standings.get(&lying.key).is_some_and(|standing| standing.state != State::New) {
+    let log = Log::read(mailbox)?;
+    let (folded, _) = log.folded();
+    for lying in mailbox.lying()?.lying.into_iter().filter(|lying| lying.new) {
+        if state_of(&folded, &lying.key) != State::New {
             mailbox.settle(&lying.key)?;
         }
     }
@@ -238,14 +302,15 @@ pub fn message(path: &Path, key: &str, new: bool) -> Result<Message, MailError> 
 /// # Errors
 /// Where one can't be taken away.
 pub fn prune(mailbox: &Mailbox, before: Timestamp, now: Timestamp) -> Result<usize, MailError> {
-    let (standings, _) = folded(mailbox)?;
+    let log = Log::read(mailbox)?;
+    let (folded, _) = log.folded();
     let old = |closed: &str| closed.parse::<Timestamp>().is_ok_and(|at| at < before);
+    let closed = folded.iter().filter(|(_, noted)| noted.standing.closed.as_deref().is_some_and(old));
+    let mut keys: Vec<String> = closed.map(|(number, _)| letter::of_number(*number)).collect();
+    keys.sort_unstable();
     let mut held = None;
     let mut gone = 0;
-    for (key, standing) in standings {
-        if !standing.closed.as_deref().is_some_and(old) {
-            continue;
-        }
+    for key in keys {
         if let Some(path) = mailbox.find(&key)? {
             disk::remove_file(&path)?;
             gone += 1;
@@ -308,11 +373,12 @@ pub enum NoMessage {
 ///
 /// # Errors
 /// Where it names none or several.
-pub fn named<'a>(messages: &'a [Listed], id: &str) -> Result<&'a Listed, NoMessage> {
+pub fn named<'a, 'b>(messages: &'a [Listed<'b>], id: &str) -> Result<&'a Listed<'b>, NoMessage> {
     if id.is_empty() {
         return Err(NoMessage::None);
     }
-    let found: Vec<&Listed> = messages.iter().filter(|message| message.shows.id.starts_with(id) || message.key.starts_with(id)).collect();
+    let found: Vec<&Listed<'_>> =
+        messages.iter().filter(|message| message.shows.id.starts_with(id) || message.key.starts_with(id)).collect();
     match found.as_slice() {
         [] => Err(NoMessage::None),
         [one] => Ok(one),
@@ -320,7 +386,7 @@ pub fn named<'a>(messages: &'a [Listed], id: &str) -> Result<&'a Listed, NoMessa
             .iter()
             .find(|message| message.shows.id == id || message.key == id)
             .copied()
-            .ok_or_else(|| NoMessage::Several(several.iter().map(|message| message.shows.id.clone()).collect())),
+            .ok_or_else(|| NoMessage::Several(several.iter().map(|message| message.shows.id.to_string()).collect())),
     }
 }
 
@@ -339,7 +405,8 @@ mod tests {
             let _ = disk::remove_tree(&dir);
             let letter = format!("---\nid: \"20261130T100000Z-{KEY}\"\nfrom: alice\n---\n{pad}{}", "é".repeat(9000));
             mailbox.deliver(KEY, letter.as_bytes()).unwrap();
-            assert_eq!(list(&mailbox).unwrap().messages[0].shows.from.as_deref(), Some("alice"), "{pad}");
+            let log = Log::read(&mailbox).unwrap();
+            assert_eq!(log.list().unwrap().messages[0].shows.from.as_deref(), Some("alice"), "{pad}");
         }
         disk::remove_tree(&dir).unwrap();
     }

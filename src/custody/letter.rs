@@ -90,6 +90,18 @@ pub fn is_key(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
+/// A key as the number that it writes: shorter to hold and to look up. Two keys never have one number.
+#[must_use]
+pub fn number(key: &str) -> Option<u64> {
+    if is_key(key) { u64::from_str_radix(key, 16).ok() } else { None }
+}
+
+/// The key of a number.
+#[must_use]
+pub fn of_number(number: u64) -> String {
+    format!("{number:016x}")
+}
+
 /// A text as a double-quoted scalar of YAML on one line.
 #[must_use]
 pub fn scalar(text: &str) -> String {

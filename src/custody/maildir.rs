@@ -5,11 +5,11 @@
 //! deliver at once lose nothing. A message goes from `new/` to `cur/` when somebody begins to deal
 //! with it, never back.
 
+mod log;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-
-use serde_json::Value;
 
 use super::{letter, worktree};
 use crate::sys::disk::{self, Kind, PathError};
@@ -54,6 +54,36 @@ pub struct Lying {
     pub inode: u64,
 }
 
+/// Something in `new/` or `cur/` that is no message: nothing that a delivery makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Odd {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+}
+
+impl std::fmt::Display for Odd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = match self.kind {
+            Kind::File => "no message by its name",
+            Kind::Dir => "a directory",
+            Kind::Link => "a link",
+            Kind::Other => "a pipe, a socket or a device",
+        };
+        write!(f, "{} is {what}: it was passed over", shown::path(&self.path))
+    }
+}
+
+/// What lies in an inbox.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The messages, sorted by key.
+    pub lying: Vec<Lying>,
+    /// What else is there, sorted by name.
+    pub odd: Vec<Odd>,
+}
+
 /// An inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mailbox {
@@ -69,12 +99,6 @@ pub const MAX_LETTER: u64 = 1 << 20;
 
 /// How many leftovers one delivery looks at.
 const MAX_SWEPT: usize = 256;
-
-/// The most of a log that is read. A line is about 150 bytes.
-const MAX_LOG: u64 = 64 << 20;
-
-/// The most of a log that is read where a gate waits for the answer.
-const MAX_TAIL: u64 = 256 << 10;
 
 impl Mailbox {
     /// The inbox of a body, or of an owned directory whose owner's body is not known. That of a copy in a separate
@@ -126,6 +150,11 @@ impl Mailbox {
     /// Refuses links and oddities where the inbox's own directories and log belong. Nothing there
     /// yet is fine.
     fn check(&self) -> Result<(), MailError> {
+        self.checked().map(|_| ())
+    }
+
+    /// As [`Mailbox::check`]; with the length of the log, 0 where there is none.
+    fn checked(&self) -> Result<u64, MailError> {
         for dir in [
             self.loci.clone(),
             self.loci.join("memory"),
@@ -140,10 +169,10 @@ impl Mailbox {
             }
         }
         let log = self.log_file();
-        if disk::look(&log)?.is_some_and(|meta| meta.kind != Kind::File) {
-            return Err(MailError::Odd { path: log, expected: "a regular file" });
+        match disk::look(&log)? {
+            Some(meta) if meta.kind != Kind::File => Err(MailError::Odd { path: log, expected: "a regular file" }),
+            meta => Ok(meta.map_or(0, |meta| meta.len)),
         }
-        Ok(())
     }
 
     /// Makes what is missing; whoever makes the memory of a body keeps it out of git.
@@ -166,12 +195,20 @@ impl Mailbox {
     /// Where the disk can't say.
     pub fn find(&self, key: &str) -> Result<Option<PathBuf>, MailError> {
         for dir in ["new", "cur"] {
-            let path = self.dir.join(dir).join(format!("{key}.md"));
+            let path = self.lies_at(key, dir == "new");
             if disk::look(&path)?.is_some_and(|meta| meta.kind == Kind::File) {
                 return Ok(Some(path));
             }
         }
         Ok(None)
+    }
+
+    /// The file of a message.
+    #[must_use]
+    pub fn lies_at(&self, key: &str, new: bool) -> PathBuf {
+        let mut path = self.dir.join(if new { "new" } else { "cur" });
+        path.push(format!("{key}.md"));
+        path
     }
 
     /// Delivers a message under its key, unless one of that key is there.
@@ -201,15 +238,22 @@ impl Mailbox {
         self.place_at(name, &path, data)
     }
 
-    /// Lets one process at a time count and keep what is held; `None` where others had it for too long.
+    /// Takes something that is held away again.
+    ///
+    /// # Errors
+    /// Where it can't be taken away.
+    pub fn unhold(&self, name: &str) -> Result<(), MailError> {
+        Ok(disk::remove_file(&self.dir.join("held").join(name))?)
+    }
+
+    /// Lets one process at a time deal with messages, from the look at where one stands to the record of what
+    /// became of it; `None` where others had it for too long.
     ///
     /// # Errors
     /// Where the directory can't be used.
-    pub fn lock_held(&self, patience: Duration) -> Result<Option<Lock>, MailError> {
+    pub fn lock(&self, patience: Duration) -> Result<Option<Lock>, MailError> {
         self.prepare()?;
-        let dir = self.dir.join("held");
-        disk::make_dirs(&dir)?;
-        match lock::of_dir(&dir, patience) {
+        match lock::of_dir(&self.dir, patience) {
             Ok(lock) => Ok(Some(lock)),
             Err(LockError::Held { .. }) => Ok(None),
             Err(LockError::Disk(error)) => Err(error.into()),
@@ -284,13 +328,13 @@ impl Mailbox {
         Ok(())
     }
 
-    /// All messages that lie here, sorted by key.
+    /// All that lies here.
     ///
     /// # Errors
     /// Where a directory can't be read.
-    pub fn lying(&self) -> Result<Vec<Lying>, MailError> {
+    pub fn lying(&self) -> Result<Found, MailError> {
         self.check()?;
-        let mut found = Vec::new();
+        let mut found = Found::default();
         for (dir, new) in [("new", true), ("cur", false)] {
             let path = self.dir.join(dir);
             if disk::look(&path)?.is_none() {
@@ -298,13 +342,15 @@ impl Mailbox {
             }
             for entry in disk::list_unsorted(&path)? {
                 let key = entry.name.to_str().and_then(|name| name.strip_suffix(".md")).filter(|key| letter::is_key(key));
-                if let Some(key) = key.filter(|_| entry.kind == Kind::File) {
-                    found.push(Lying { key: key.to_owned(), new, inode: entry.inode });
+                match key.filter(|_| entry.kind == Kind::File) {
+                    Some(key) => found.lying.push(Lying { key: key.to_owned(), new, inode: entry.inode }),
+                    None => found.odd.push(Odd { path: path.join(&entry.name), kind: entry.kind }),
                 }
             }
         }
-        found.sort_by(|a, b| (&a.key, a.new).cmp(&(&b.key, b.new)));
-        found.dedup_by(|a, b| a.key == b.key);
+        found.lying.sort_unstable_by(|a, b| (&a.key, a.new).cmp(&(&b.key, b.new)));
+        found.lying.dedup_by(|a, b| a.key == b.key);
+        found.odd.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
     }
 
@@ -320,69 +366,6 @@ impl Mailbox {
         let entries = disk::list(&dir)?;
         Ok(entries.into_iter().filter(|entry| entry.kind == Kind::File).filter_map(|entry| entry.name.into_string().ok()).collect())
     }
-
-    /// The log, whose fold says where each message stands.
-    #[must_use]
-    pub fn log_file(&self) -> PathBuf {
-        self.dir.join("log.jsonl")
-    }
-
-    /// Appends a record to the log.
-    ///
-    /// # Errors
-    /// Where it can't be written.
-    pub fn log(&self, record: &Value) -> Result<(), MailError> {
-        self.check()?;
-        disk::append(&self.log_file(), format!("{record}\n").as_bytes())?;
-        Ok(())
-    }
-
-    /// The log as it lies there, and whether there is more of it than is read.
-    ///
-    /// # Errors
-    /// Where it can't be read.
-    pub fn log_bytes(&self) -> Result<(Vec<u8>, bool), MailError> {
-        self.check()?;
-        let log = self.log_file();
-        if disk::look(&log)?.is_none() {
-            return Ok((Vec::new(), false));
-        }
-        Ok(disk::read_start(&log, MAX_LOG)?)
-    }
-
-    /// The records of the log in order, and how many lines could not be read (a torn one counts).
-    ///
-    /// # Errors
-    /// Where it can't be read.
-    pub fn records(&self) -> Result<(Vec<Value>, usize), MailError> {
-        let (data, more) = self.log_bytes()?;
-        let (records, skipped) = parsed(&data);
-        Ok((records, skipped + usize::from(more)))
-    }
-
-    /// The newest records of the log: for whoever has no time for all of them.
-    ///
-    /// # Errors
-    /// Where it can't be read.
-    pub fn newest_records(&self) -> Result<Vec<Value>, MailError> {
-        self.check()?;
-        let log = self.log_file();
-        if disk::look(&log)?.is_none() {
-            return Ok(Vec::new());
-        }
-        Ok(parsed(&disk::read_end(&log, MAX_TAIL)?.0).0)
-    }
-}
-
-fn parsed(data: &[u8]) -> (Vec<Value>, usize) {
-    let (mut records, mut skipped) = (Vec::new(), 0);
-    for line in data.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        match serde_json::from_slice::<Value>(line) {
-            Ok(record) if record.is_object() => records.push(record),
-            _ => skipped += 1,
-        }
-    }
-    (records, skipped)
 }
 
 /// Writes `*` into the `.gitignore` of a body's memory where there is none: memory never travels.

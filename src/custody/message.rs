@@ -129,6 +129,11 @@ fn handed_over(delivery: &Delivery, to: &str) -> String {
             (false, _) if matches!(delivery.owner.who, Who::Agent(_)) => {
                 format!("Your attempt was handed over to {to} as {}, with {}.", filed.id, delivery.carries)
             }
+            (false, _) if filed.counted => format!(
+                "Your attempt was only counted, in {}: a hundred requests of this hour are kept already, and what this one carries was not. \
+                 Tell your user what you need.",
+                filed.id
+            ),
             (false, _) => format!("Your attempt was filed as request {} for {to}, with {}.", filed.id, delivery.carries),
         },
     }

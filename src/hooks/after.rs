@@ -25,8 +25,8 @@ pub(super) fn not_recorded(why: &str) -> String {
     format!("loci: this step is not in the trail: {}\n", shown::text(why))
 }
 
-/// Records the step that an event is about. What the gate has refused did not happen, and is there
-/// already.
+/// Records the step that an event is about, with the messages that it became while it ran (`held`). What the
+/// gate has refused did not happen, and is there already.
 pub(super) fn record(
     adapter: &Adapter,
     event: &Event,
@@ -34,6 +34,7 @@ pub(super) fn record(
     asker: &Asker,
     surroundings: &Surroundings,
     dotdirs: &Dotdirs,
+    held: Vec<String>,
 ) -> Result<(), String> {
     let Some(session) = event.session.as_deref() else { return Err("the payload names no session".to_owned()) };
     let cwd = event.cwd.clone().unwrap_or_default();
@@ -55,9 +56,9 @@ pub(super) fn record(
         place: place(&cwd, dotdirs),
         acts: touched,
         more,
-        passed: !event.failed && !refused && there,
+        passed: !event.failed && !refused && there && held.is_empty(),
         refused: Vec::new(),
-        filed: Vec::new(),
+        filed: held,
     };
     let mut trouble = None;
     if refused && !event.failed {

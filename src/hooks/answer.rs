@@ -15,6 +15,9 @@ pub struct Answer {
     pub context: String,
     /// What the tool is called with instead.
     pub input: Option<Value>,
+    /// Whether that stands in for the approval of the user, who has said so in the settings: a harness that
+    /// takes no other input without it is told so.
+    pub leave: bool,
     /// Lines for the user.
     pub notes: Vec<String>,
     /// What hooks have left for the turn: only shims of ours, inside a harness, can read it.

@@ -20,6 +20,7 @@ use super::elsewhere;
 use super::event::{Event, Seam};
 use super::find;
 use super::harness::{self, Adapter, Unreadable, tool_name};
+use super::hold;
 use super::relay;
 use super::tools::{self, Class, Intent};
 use crate::custody::act::{Act, ActKind};
@@ -72,6 +73,8 @@ pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
 fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<&Kind>) -> Answer {
     let before = answer.clone();
     let work = AssertUnwindSafe(|| {
+        let mut answer = answer;
+        let held = answer.input.take();
         let (turn, mut answer) = relay::before_tool(turn, answer);
         if answer.block.is_some() {
             remember_hook(adapter, &turn);
@@ -81,7 +84,13 @@ fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<
             process::end_not();
             if ruled.block.is_some() {
                 answer = ruled;
+            } else {
+                // What the hooks have made of it is held as the call itself would have been.
+                answer.leave = ruled.leave;
+                answer.input = ruled.input.or(answer.input);
             }
+        } else {
+            answer.input = held;
         }
         answer
     });
@@ -275,6 +284,7 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>, acted:
     if acts.is_empty() && class.writes() {
         return not_checked("it writes, and names no path that can be read");
     }
+    let with = hold::Settings { custody: settings.custody, rewrite: settings.rewrite };
     let surroundings = surroundings(env, settings.wall);
     let mut notes = Vec::new();
     let asker = asker(adapter, env, event, &surroundings, &mut notes);
@@ -307,8 +317,17 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>, acted:
         let message = message::message(&ruling, &deliveries);
         return Answer::block(if notes.is_empty() { message } else { format!("{message}\nAlso: {}.", notes.join("; ")) });
     }
+    let mut answer = match &intent.class {
+        Class::Shell(call) => {
+            hold::Ground { adapter, event, settings: &with, asker: &asker, surroundings: &surroundings }.hold(call, &ruling)
+        }
+        _ => Answer::default(),
+    };
     notes.extend(ruling.notes);
-    if notes.is_empty() { Answer::default() } else { Answer::note(format!("loci: {}", notes.join("; "))) }
+    if !notes.is_empty() {
+        answer.notes.insert(0, format!("loci: {}", notes.join("; ")));
+    }
+    answer
 }
 
 /// Puts a refused call into the trail. The refusal stands without it.
@@ -332,8 +351,13 @@ fn remember(attempt: &Attempt<'_>, event: &Event, acts: &[Act], deliveries: &[De
     let _ = trail::append(&surroundings.state, session, &step);
 }
 
-/// Why an act could not be checked, where its path leads elsewhere in each process.
+/// Why an act could not be checked, where its path leads elsewhere in each process. What a harness has open
+/// under a number is nothing that a tool for files has to write to.
 fn of_a_process(act: &ActRuling) -> Option<String> {
+    let path = act.path();
+    if ["/proc/self", "/proc/thread-self", "/dev/fd"].iter().any(|of_each| path.starts_with(of_each)) {
+        return Some(format!("{} is another file for each process", shown::path(path)));
+    }
     if !matches!(act.why, Why::Unresolved(_)) {
         return None;
     }

@@ -12,6 +12,7 @@ pub mod event;
 pub mod find;
 pub mod gate;
 pub mod harness;
+mod hold;
 pub mod log;
 pub mod persona;
 pub mod place;

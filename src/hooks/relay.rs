@@ -15,8 +15,8 @@ use super::event::{Event, Seam, Take};
 use super::gate::{self, ARRIVAL, PATIENCE};
 use super::harness::Adapter;
 use super::state::{self, Memory, Persona, Piece};
-use super::tools::{self, Intent};
-use super::{persona, place, trust};
+use super::tools::{self, Class, Intent};
+use super::{hold, persona, place, trust};
 use crate::custody::act::Act;
 use crate::custody::trail;
 use crate::sys::env::{self, Env};
@@ -114,10 +114,19 @@ fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, Stri
     };
     let switches = turn.switches();
     let mut trouble = None;
+    let mut pieces = Vec::new();
+    let mut held = hold::After::default();
+    if seam == Seam::AfterTool && matches!(class, Class::Shell(_)) {
+        let happening =
+            hold::Happening { adapter, event: &turn.event, asker: &turn.asker, surroundings: &surroundings, dotdirs: &settings.dotdirs };
+        held = catch_unwind(AssertUnwindSafe(|| happening.after())).unwrap_or_default();
+        answer.notes.append(&mut held.notes);
+        pieces.extend(held.context.take().map(|text| Piece { name: "what has changed".to_owned(), text }));
+    }
     if seam == Seam::AfterTool && switches.are_on("loci:trail", true) {
         let work = AssertUnwindSafe(|| {
             fault::point("trail");
-            after::record(adapter, &turn.event, &acts, &turn.asker, &surroundings, &settings.dotdirs)
+            after::record(adapter, &turn.event, &acts, &turn.asker, &surroundings, &settings.dotdirs, held.filed)
         });
         trouble = catch_unwind(work).unwrap_or_else(|_| Err("the relay itself failed; please report it".to_owned())).err();
     }
@@ -125,7 +134,6 @@ fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, Stri
     if seam == Seam::BeforeIteration && env.get(env::LOCI_RUN).is_none() && switches.are_on("loci:human-lock", true) {
         touch_human_lock(&turn, &mut answer);
     }
-    let mut pieces = Vec::new();
     // A sub-agent has a context of its own: what it enters, its parent has not entered.
     let happened = !was_refused(&turn) && turn.event.agent_id.is_none();
     let entered =

@@ -48,6 +48,8 @@ pub struct Memory {
     pub rules: BTreeMap<PathBuf, String>,
     /// What was added to its system prompt by each hook, as digests.
     pub prompts: BTreeMap<String, String>,
+    /// Whether it was said that the kernel can't hold its commands.
+    pub unheld: bool,
     /// What waits for an event at which it can be told.
     pub waiting: Vec<Piece>,
 }

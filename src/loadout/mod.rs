@@ -285,6 +285,9 @@ pub enum LoadoutError {
     /// Somebody wrote while it was read.
     #[error("copy {}: it changed meanwhile", shown::path(.0))]
     ChangedMeanwhile(PathBuf),
+    /// What stood there when it was judged is not what stands there now.
+    #[error("change what is worn in {}: it leads elsewhere than when it was judged", shown::path(.0))]
+    Elsewhere(PathBuf),
     /// A dotdir that is a link, or no directory.
     #[error("replace what is in {}: it is not a directory of this place", shown::path(.0))]
     LinkedParent(PathBuf),
@@ -317,7 +320,7 @@ impl LoadoutError {
             Self::Damaged { .. } => "damaged-archive",
             Self::Special(_) => "special-file",
             Self::TooMany(_) => "too-large",
-            Self::ChangedMeanwhile(_) => "changed-meanwhile",
+            Self::ChangedMeanwhile(_) | Self::Elsewhere(_) => "changed-meanwhile",
             Self::LinkedParent(_) => "linked-dotdir",
             Self::Settings { .. } => "settings",
         }

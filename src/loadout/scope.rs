@@ -86,8 +86,25 @@ fn folder(level: &Level) -> PathBuf {
 /// # Errors
 /// As [`wear::apply`]; then nothing is changed.
 pub fn put_on(level: &Level, what: &str, sets: &[&Set], vendor: bool) -> Result<Worn, LoadoutError> {
+    put_on_if(level, what, sets, vendor, |_| true)
+}
+
+/// As [`put_on`], where `judge` lets it: see [`wear::apply_if`].
+///
+/// # Errors
+/// As [`wear::apply_if`].
+pub fn put_on_if(
+    level: &Level,
+    what: &str,
+    sets: &[&Set],
+    vendor: bool,
+    judge: impl FnOnce(&Decision) -> bool,
+) -> Result<Worn, LoadoutError> {
     let (held, settled) = wear::begin(level, what)?;
     let decision = wear::plan(level, sets, vendor)?;
+    if !judge(&decision) {
+        return Err(LoadoutError::Elsewhere(level.dir.clone()));
+    }
     let now = time::now();
     let name = format!("{}-{:020}-{}.json", level.key(), now.as_nanosecond(), random::hex20().map_err(LoadoutError::Random)?);
     let path = folder(level).join(name);

@@ -115,26 +115,49 @@ pub(super) fn done(renames: &[Rename]) -> Vec<Done> {
 }
 
 /// Applies sets, later ones winning. `names` are remembered for `unequip`; without any, nothing is
-/// (a toggle).
+/// (a toggle), and neither is the last equip once more that finds all of it done.
 ///
 /// # Errors
 /// [`LoadoutError::Conflict`] where they do not fit; then, as on every other error, nothing is
 /// changed.
 pub fn apply(level: &Level, what: &str, names: &[String], sets: &[&Set], vendor: bool) -> Result<Report, LoadoutError> {
+    apply_if(level, what, names, sets, vendor, |_| true)
+}
+
+/// As [`apply`], where `judge` lets it: it is asked under the lock about what is there then. What was judged
+/// before may lead elsewhere by now.
+///
+/// # Errors
+/// As [`apply`], and [`LoadoutError::Elsewhere`] where it is not let.
+pub fn apply_if(
+    level: &Level,
+    what: &str,
+    names: &[String],
+    sets: &[&Set],
+    vendor: bool,
+    judge: impl FnOnce(&Decision) -> bool,
+) -> Result<Report, LoadoutError> {
     let (held, settled) = begin(level, what)?;
     let decision = plan(level, sets, vendor)?;
+    if !judge(&decision) {
+        return Err(LoadoutError::Elsewhere(level.dir.clone()));
+    }
     let mut plan = Plan { steps: steps(&decision.renames).collect() };
     if !names.is_empty() {
         let (mut record, was) = read(level)?;
-        record.worn.push(Worn {
-            sets: names.to_vec(),
-            at: time::to_second(time::now()),
-            hooks: decision.has_hooks(),
-            renames: done(&decision.renames),
-        });
-        let extra = record.worn.len().saturating_sub(REMEMBERED);
-        record.worn.drain(..extra);
-        plan.steps.push(write(level, &record, was)?);
+        // The same sets once more, and nothing to do for them: there is nothing further to take back.
+        let again = decision.renames.is_empty() && record.worn.last().is_some_and(|worn| worn.sets == names);
+        if !again {
+            record.worn.push(Worn {
+                sets: names.to_vec(),
+                at: time::to_second(time::now()),
+                hooks: decision.has_hooks(),
+                renames: done(&decision.renames),
+            });
+            let extra = record.worn.len().saturating_sub(REMEMBERED);
+            record.worn.drain(..extra);
+            plan.steps.push(write(level, &record, was)?);
+        }
     }
     held.apply(&plan)?;
     Ok(Report { decision, settled })
@@ -159,12 +182,23 @@ pub fn last(level: &Level) -> Result<Returned, LoadoutError> {
 /// # Errors
 /// Where the level is locked or the change fails; then nothing is changed.
 pub fn unequip(level: &Level) -> Result<Returned, LoadoutError> {
+    unequip_if(level, |_| true)
+}
+
+/// As [`unequip`], where `judge` lets it: see [`apply_if`].
+///
+/// # Errors
+/// As [`apply_if`].
+pub fn unequip_if(level: &Level, judge: impl FnOnce(&[Done]) -> bool) -> Result<Returned, LoadoutError> {
     let (held, settled) = begin(level, "loci unequip")?;
     let (mut record, was) = read(level)?;
     let Some(worn) = record.worn.pop() else {
         return Ok(Returned { worn: None, renames: Vec::new(), left: Vec::new(), settled });
     };
     let (renames, left) = back(&worn.renames)?;
+    if !judge(&renames) {
+        return Err(LoadoutError::Elsewhere(level.dir.clone()));
+    }
     let mut plan = Plan { steps: renames.iter().map(|one| Step::Rename { from: one.from.clone(), to: one.to.clone() }).collect() };
     plan.steps.push(write(level, &record, was)?);
     held.apply(&plan)?;

@@ -138,6 +138,14 @@ pub fn look_through(path: &Path) -> Outcome<Option<Meta>> {
     tell("look at", path, present(fs::metadata(path)).map(|meta| meta.map(Meta::from)))
 }
 
+/// When anything about what stands at `path` has last changed (content, mode, names), by the disk's own clock,
+/// in nanoseconds since 1970; links not followed. No program can set it. `None` where it can't be told.
+#[must_use]
+pub fn changed_ns(path: &Path) -> Option<i128> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    Some(i128::from(meta.ctime()) * 1_000_000_000 + i128::from(meta.ctime_nsec()))
+}
+
 /// How many names a regular file has; 1 where that can't be told.
 #[must_use]
 pub fn names_of(path: &Path) -> u64 {
@@ -506,9 +514,14 @@ pub fn append_unsynced(path: &Path, record: &[u8]) -> Outcome {
 }
 
 fn append_to(path: &Path, record: &[u8], mode: u32) -> io::Result<nix::fcntl::Flock<File>> {
-    let file = OpenOptions::new().read(true).append(true).create(true).mode(mode).open(path)?;
-    let file = nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, errno)| io::Error::from(errno))?;
-    let len = file.metadata()?.len();
+    let (file, len) = loop {
+        let file = lock_file(OpenOptions::new().read(true).append(true).create(true).mode(mode).open(path)?)?;
+        let meta = file.metadata()?;
+        // Replaced while the lock was waited for: what is appended to the old one nobody reads.
+        if is_still(path, &meta)? {
+            break (file, meta.len());
+        }
+    };
     let mut data = Vec::with_capacity(record.len() + 1);
     if len > 0 {
         let mut last = [0_u8; 1];
@@ -520,6 +533,43 @@ fn append_to(path: &Path, record: &[u8], mode: u32) -> io::Result<nix::fcntl::Fl
     data.extend_from_slice(record);
     (&*file).write_all(&data)?;
     Ok(file)
+}
+
+fn lock_file(file: File) -> io::Result<nix::fcntl::Flock<File>> {
+    nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusive).map_err(|(_, errno)| errno.into())
+}
+
+/// Whether a path still leads to this file.
+fn is_still(path: &Path, file: &fs::Metadata) -> io::Result<bool> {
+    Ok(present(fs::metadata(path))?.is_some_and(|now| (now.dev(), now.ino()) == (file.dev(), file.ino())))
+}
+
+/// Replaces a file that others append to ([`append`]) by what `make` makes of it, in one step: records that
+/// are appended meanwhile wait, and come into the new file. `None` of `make` leaves it as it is, and so is
+/// one that is longer than `max` bytes. Says whether it was replaced.
+///
+/// # Errors
+/// Where it can't be read, locked or replaced; then the old file is still there, whole.
+pub fn rewrite(path: &Path, max: u64, make: impl FnOnce(&[u8]) -> Option<Vec<u8>>) -> Outcome<bool> {
+    let locked = || {
+        loop {
+            let file = lock_file(open_unfollowed(path)?)?;
+            let meta = file.metadata()?;
+            if is_still(path, &meta)? {
+                return Ok((file, meta.len()));
+            }
+        }
+    };
+    let (file, len) = tell("lock", path, locked())?;
+    if len > max {
+        return Ok(false);
+    }
+    let mut data = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
+    tell("read", path, (&*file).read_to_end(&mut data))?;
+    match make(&data) {
+        None => Ok(false),
+        Some(data) => replace(path, &data, None).map(|()| true),
+    }
 }
 
 /// Renames, replacing what stands at `to`.
@@ -906,6 +956,35 @@ mod tests {
         }
         assert_eq!(sweep_temps(&dir).unwrap(), 1);
         assert!(mine.exists() && !theirs.exists() && dir.join(".loci-tmp-notes").exists());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    /// Whoever waited for a file that was replaced appends to the new one.
+    #[test]
+    fn nothing_that_is_appended_while_a_file_is_rewritten_is_lost() {
+        let dir = scratch("rewrite");
+        let log = dir.join("log");
+        fs::write(&log, "").unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let log = &log;
+                scope.spawn(move || (0..100).for_each(|n| append_unsynced(log, format!("{writer} {n}\n").as_bytes()).unwrap()));
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        assert!(rewrite(log, u64::MAX, |data| Some(data.to_vec())).unwrap());
+                    }
+                });
+            }
+        });
+        let text = fs::read_to_string(&log).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.dedup();
+        assert_eq!((lines.len(), text.lines().count()), (400, 400));
+        // What is too long, and what nobody wants otherwise, stays the file that it is.
+        let before = look(&log).unwrap().unwrap().id;
+        assert!(!rewrite(&log, 10, |_| Some(Vec::new())).unwrap() && !rewrite(&log, u64::MAX, |_| None).unwrap());
+        assert_eq!(look(&log).unwrap().unwrap().id, before);
         fs::remove_dir_all(dir).unwrap();
     }
 

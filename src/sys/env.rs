@@ -14,6 +14,8 @@ pub const LOCI_AGENT: &str = "LOCI_AGENT";
 pub const LOCI_BODY: &str = "LOCI_BODY";
 /// Unique id of one embodiment.
 pub const LOCI_RUN: &str = "LOCI_RUN";
+/// Set for what runs in a jail, to the name of its mounts.
+pub const LOCI_JAIL: &str = "LOCI_JAIL";
 /// Set by the clock for all that a run of it starts: the run's id. Whoever is embodied below has another `LOCI_RUN`.
 pub const LOCI_JOB: &str = "LOCI_JOB";
 /// Set by the clock for a body that mail has woken: how many delegations led to this.
@@ -40,6 +42,8 @@ pub const TMPDIR: &str = "TMPDIR";
 pub const PATH: &str = "PATH";
 /// Set and not empty: no colours.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// The user's shell.
+pub const SHELL: &str = "SHELL";
 /// Kind of terminal.
 pub const TERM: &str = "TERM";
 

@@ -13,6 +13,7 @@ pub mod fault;
 pub mod foreground;
 pub mod gated;
 pub mod git;
+pub mod handle;
 pub mod hosted;
 pub mod jail;
 pub mod journal;

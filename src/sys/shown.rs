@@ -1,5 +1,6 @@
 //! Text that came from outside, made safe to print.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -24,19 +25,35 @@ pub fn text(text: &str) -> Shown<'_> {
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if hidden(c) {
-                    write!(f, "{}", c.escape_unicode())?;
-                } else {
-                    write!(f, "{c}")?;
-                }
+            // What shows itself is written in runs: nearly always all of it.
+            let mut rest = chunk.valid();
+            while let Some((at, c)) = first_hidden(rest) {
+                let (run, after) = rest.split_at(at);
+                f.write_str(run)?;
+                write!(f, "{}", c.escape_unicode())?;
+                rest = after.get(c.len_utf8()..).unwrap_or_default();
             }
+            f.write_str(rest)?;
             for byte in chunk.invalid() {
                 write!(f, "\\x{byte:02x}")?;
             }
         }
         Ok(())
     }
+}
+
+/// As [`text`]; borrowed where nothing in it is escaped.
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    if first_hidden(text).is_none() { Cow::Borrowed(text) } else { Cow::Owned(self::text(text).to_string()) }
+}
+
+fn first_hidden(text: &str) -> Option<(usize, char)> {
+    let plain = |byte: &u8| (b' '..=b'~').contains(byte);
+    if text.as_bytes().iter().all(plain) {
+        return None;
+    }
+    text.char_indices().find(|(_, c)| hidden(*c))
 }
 
 /// The name of an error number, as in `EPERM`.
@@ -67,5 +84,8 @@ mod tests {
         let name = Path::new(OsStr::from_bytes(b"a\n\x1b[2Jb\xff"));
         assert_eq!(path(name).to_string(), "a\\u{a}\\u{1b}[2Jb\\xff");
         assert_eq!(text("a\u{202e}b").to_string(), "a\\u{202e}b");
+        assert_eq!(text("\n\u{202e}é\u{7f}").to_string(), "\\u{a}\\u{202e}é\\u{7f}");
+        assert!(matches!(escaped("a b é"), Cow::Borrowed("a b é")));
+        assert_eq!(escaped("a\tb"), "a\\u{9}b");
     }
 }

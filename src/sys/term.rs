@@ -41,6 +41,22 @@ pub fn out(data: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Writes to standard output in large pieces. A reader that went away is not an error.
+///
+/// # Errors
+/// As [`out`], or what `write` says.
+pub fn stream(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut stdout = io::BufWriter::with_capacity(64 << 10, io::stdout().lock());
+    match write(&mut stdout).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            // What it still holds is for nobody.
+            let _ = stdout.into_parts();
+            Ok(())
+        }
+        other => other,
+    }
+}
+
 /// Waits so long, or until nobody can read standard output any more (a closed pipe): then `true`.
 #[must_use]
 pub fn reader_is_gone(pause: Duration) -> bool {

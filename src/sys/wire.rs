@@ -83,6 +83,31 @@ pub mod maybe_bytes {
     }
 }
 
+/// For `#[serde(with = …)]` on `Option<PathBuf>`.
+pub mod maybe_path {
+    use super::*;
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[serde(transparent)]
+    struct Wire(#[serde(with = "super::path")] PathBuf);
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
+        path.clone().map(Wire).serialize(to)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Where it is neither null, nor text, nor a list of bytes.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
+        Ok(Option::<Wire>::deserialize(from)?.map(|wire| wire.0))
+    }
+}
+
 /// For `#[serde(with = …)]` on `PathBuf`.
 pub mod path {
     use super::*;

@@ -14,17 +14,27 @@ pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Opti
     distances.filter(|(distance, _)| (1..=limit).contains(distance)).min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
 }
 
-/// How many characters have to be put in, taken out or exchanged to get from one to the other.
+/// How many characters have to be put in, taken out or exchanged, or swapped with their neighbour, to get from one
+/// to the other.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
+    // The row before that, and its character: for two that changed places.
+    let mut before: Option<(Vec<usize>, char)> = None;
     for (at, a) in one.chars().enumerate() {
         let mut next = vec![at + 1];
-        for ((b, above), corner) in other.iter().zip(row.iter().skip(1)).zip(&row) {
+        for (column, ((b, above), corner)) in other.iter().zip(row.iter().skip(1)).zip(&row).enumerate() {
             let left = next.last().copied().unwrap_or_default();
-            next.push((corner + usize::from(a != *b)).min(above + 1).min(left + 1));
+            let mut least = (corner + usize::from(a != *b)).min(above + 1).min(left + 1);
+            if let (Some((before, c)), Some(column)) = (&before, column.checked_sub(1))
+                && (*c, Some(&a)) == (*b, other.get(column))
+                && let Some(swapped) = before.get(column)
+            {
+                least = least.min(swapped + 1);
+            }
+            next.push(least);
         }
-        row = next;
+        before = Some((std::mem::replace(&mut row, next), a));
     }
     row.last().copied().unwrap_or_default()
 }
@@ -43,5 +53,6 @@ mod tests {
         }
         assert_eq!(nearest(&"x".repeat(10_000), slots), None);
         assert_eq!((distance("", "abc"), distance("kitten", "sitting")), (3, 3));
+        assert_eq!((distance("tkae", "take"), distance("bbo", "bob"), distance("abcd", "badc"), distance("aa", "aa")), (1, 1, 2, 0));
     }
 }

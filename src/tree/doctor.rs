@@ -19,7 +19,7 @@ use super::readings;
 use super::resolve::{self, Level, RootKind};
 use super::slot::{self, Grammar, Row};
 use super::transport::{self, Why};
-use crate::sys::disk::{self, Kind};
+use crate::sys::disk::{self, Entry, Kind};
 use crate::text::header;
 
 /// How much of a file is looked at, in bytes.
@@ -85,6 +85,21 @@ pub fn sweep(root: &Path, home: &Path, dotdirs: &Dotdirs) -> Sweep {
     sweep
 }
 
+/// What stands in a dotdir, listed once: asking the disk for each name that could be there is the whole
+/// cost of a tree of empty ones. `None` where it can't be listed.
+struct Top(Option<Vec<Entry>>);
+
+impl Top {
+    fn of(dotdir: &Dotdir) -> Self {
+        Self(disk::list(&dotdir.path).ok())
+    }
+
+    /// Whether the disk may have something of that name there: it may fold case.
+    fn may_hold(&self, name: &str) -> bool {
+        self.0.as_ref().is_none_or(|entries| entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name)))
+    }
+}
+
 struct Doctor<'a> {
     dotdirs: &'a Dotdirs,
     home: &'a Path,
@@ -104,14 +119,15 @@ impl Doctor<'_> {
         let level =
             Level { root: RootKind::Launch, path: spot.path.clone(), dotdirs: dotdirs::at(&spot.path, self.dotdirs, &mut diagnostics) };
         self.sweep.findings.extend(diagnostics.into_iter().map(Finding::from));
+        let tops: Vec<Top> = level.dotdirs.iter().map(Top::of).collect();
         for row in slot::TABLE.iter().filter(|row| !row.name.is_empty()) {
-            self.slot(&level, row);
+            self.slot(&level, row, &tops);
         }
-        for dotdir in &level.dotdirs {
-            self.law(dotdir);
+        for (dotdir, top) in level.dotdirs.iter().zip(tops) {
+            self.law(dotdir, &top);
             // What a harness keeps in its own home is its own affair.
             if !(level.path == self.home && dotdir.layer == Layer::Vendor) && dotdir.real == dotdir.path {
-                self.transport(dotdir);
+                self.transport(dotdir, top);
             }
         }
         self.view(&level);
@@ -129,12 +145,14 @@ impl Doctor<'_> {
         }
     }
 
-    fn slot(&mut self, level: &Level, row: &Row) {
+    fn slot(&mut self, level: &Level, row: &Row, tops: &[Top]) {
         if !level.dotdirs.iter().any(|dotdir| row.reads(dotdir.layer)) || matches!(row.grammar, Grammar::Named { .. }) {
             return;
         }
-        let there = |dotdir: &Dotdir| matches!(disk::look(&dotdir.path.join(row.name)), Ok(Some(_)) | Err(_));
-        if !level.dotdirs.iter().any(there) {
+        let there = |(dotdir, top): (&Dotdir, &Top)| {
+            top.may_hold(row.name) && matches!(disk::look(&dotdir.path.join(row.name)), Ok(Some(_)) | Err(_))
+        };
+        if !level.dotdirs.iter().zip(tops).any(there) {
             return;
         }
         if !self.home_items.contains_key(row.name) {
@@ -151,12 +169,12 @@ impl Doctor<'_> {
     }
 
     /// No layer reads another layer's slot, so what lies in the wrong one is read by nobody.
-    fn law(&mut self, dotdir: &Dotdir) {
+    fn law(&mut self, dotdir: &Dotdir, top: &Top) {
         for row in slot::TABLE.iter().filter(|row| matches!(row.grammar, Grammar::Folder { .. }) && !row.name.is_empty()) {
             let path = dotdir.path.join(row.name);
             // The scripts of a harness's own hooks lie in its own dotdir: that layer is its own.
             let own = row.reads(dotdir.layer) || dotdir.layer == Layer::Vendor && row.name == "hooks";
-            if !own && matches!(disk::look(&path), Ok(Some(meta)) if meta.kind != Kind::File) {
+            if !own && top.may_hold(row.name) && matches!(disk::look(&path), Ok(Some(meta)) if meta.kind != Kind::File) {
                 self.foreign(&path, dotdir, row.layers.iter().copied());
             }
         }
@@ -167,7 +185,8 @@ impl Doctor<'_> {
             ("ledger.jsonl", Layer::Runtime),
         ] {
             let path = dotdir.path.join(name);
-            if dotdir.layer != layer && dotdir.layer != Layer::Vendor && matches!(disk::look(&path), Ok(Some(_))) {
+            let elsewhere = dotdir.layer != layer && dotdir.layer != Layer::Vendor;
+            if elsewhere && top.may_hold(name) && matches!(disk::look(&path), Ok(Some(_))) {
                 self.foreign(&path, dotdir, std::iter::once(layer));
             }
         }
@@ -212,11 +231,13 @@ impl Doctor<'_> {
     }
 
     /// What does not move with the directory, below one dotdir.
-    fn transport(&mut self, dotdir: &Dotdir) {
+    fn transport(&mut self, dotdir: &Dotdir, top: Top) {
         let mut left = MAX_ENTRIES;
+        let mut top = top.0;
         let mut open: Vec<(PathBuf, usize)> = vec![(dotdir.path.clone(), 0)];
         while let Some((dir, depth)) = open.pop() {
-            let Ok(entries) = disk::list(&dir) else { continue };
+            // The dotdir itself comes first, and was listed already.
+            let Some(entries) = top.take().or_else(|| disk::list(&dir).ok()) else { continue };
             self.sweep.looked += entries.len();
             let Some(rest) = left.checked_sub(entries.len()).filter(|_| depth <= MAX_DEPTH) else {
                 self.find(&dir, "unreadable", "holds too much to be looked through", "move what is no configuration out of the dotdir");
@@ -227,7 +248,12 @@ impl Doctor<'_> {
                 let path = dir.join(&entry.name);
                 let Ok(rel) = path.strip_prefix(&dotdir.path) else { continue };
                 let exempt = dotdir.layer == Layer::Identity && rel == Path::new("memory");
-                if exempt || entry.kind == Kind::Dir && slot::is_foreign_folder(&entry.name.to_string_lossy()) {
+                // What stands for an identity or an owner file is said as such.
+                let file = dotdir.layer == Layer::Identity && ["agent.md", "owner.md"].iter().any(|name| rel == Path::new(name));
+                if exempt
+                    || file && entry.kind == Kind::Other
+                    || entry.kind == Kind::Dir && slot::is_foreign_folder(&entry.name.to_string_lossy())
+                {
                     continue;
                 }
                 match entry.kind {
@@ -320,12 +346,13 @@ impl Doctor<'_> {
         match card {
             None => {}
             Some(Err(error)) => {
+                let no_file = matches!(disk::look_through(&error.path), Ok(Some(meta)) if meta.kind != Kind::File);
                 let one = Finding {
                     path: error.path,
                     line: error.line,
                     code,
                     text: format!("can't be used: {}", error.why),
-                    fix: "correct the file".to_owned(),
+                    fix: if no_file { "remove it, and write a regular file of that name" } else { "correct the file" }.to_owned(),
                 };
                 self.sweep.findings.push(one);
             }

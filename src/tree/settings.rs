@@ -34,6 +34,9 @@ pub enum Custody {
     Read,
 }
 
+/// The harnesses in which a hook can rewrite a call.
+pub const REWRITE: [&str; 6] = ["claude", "codex", "copilot", "gemini", "opencode", "pi"];
+
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -41,6 +44,9 @@ pub struct Settings {
     pub dotdirs: Dotdirs,
     /// `custody`: `auto` (default), `required`, `read`.
     pub custody: Custody,
+    /// `rewrite`: harnesses whose shell calls may be put into `loci exec` though that goes past the approval or the
+    /// allow-lists of their user, out of [`REWRITE`]. Default: none.
+    pub rewrite: Vec<String>,
     /// `wall`: globs of what only a person writes, besides what is built in. Default: none.
     pub wall: Vec<String>,
     /// `write_tools`: parts of the name of a tool nobody knows that say that it writes. Default:
@@ -58,6 +64,7 @@ impl Default for Settings {
         Self {
             dotdirs: Dotdirs::new(VENDORS),
             custody: Custody::default(),
+            rewrite: Vec::new(),
             wall: Vec::new(),
             write_tools: WRITE_TOOLS.map(str::to_owned).to_vec(),
             retention_days: Some(RETENTION_DAYS),
@@ -118,12 +125,22 @@ fn set(settings: &mut Settings, field: &Field) -> Result<(), String> {
                 _ => return Err("`custody` is auto, required or read".to_owned()),
             };
         }
+        "rewrite" => settings.rewrite = rewrite(texts(field)?)?,
         "wall" => settings.wall = globs(texts(field)?)?,
         "write_tools" => settings.write_tools = texts(field)?,
         "retention" => settings.retention_days = retention(field.text())?,
-        other => return Err(format!("nobody knows the setting `{other}`; there are dotdirs, custody, wall, write_tools, retention")),
+        other => {
+            return Err(format!("nobody knows the setting `{other}`; there are dotdirs, custody, rewrite, wall, write_tools, retention"));
+        }
     }
     Ok(())
+}
+
+fn rewrite(names: Vec<String>) -> Result<Vec<String>, String> {
+    match names.iter().find(|name| !REWRITE.contains(&name.as_str())) {
+        Some(name) => Err(format!("`rewrite` names `{name}`; a hook can rewrite a call only in {}", REWRITE.join(", "))),
+        None => Ok(names),
+    }
 }
 
 fn texts(field: &Field) -> Result<Vec<String>, String> {
@@ -199,8 +216,10 @@ mod tests {
 
     #[test]
     fn what_can_not_be_is_an_error_with_its_line() {
+        assert_eq!(read("rewrite: [codex, pi]\n").unwrap().rewrite, ["codex", "pi"]);
         for (text, line) in [
             ("custody: maybe\n", 1),
+            ("custody: auto\nrewrite: [qwen]\n", 2),
             ("# c\n\ncustdy: auto\n", 3),
             ("wall: secrets\n", 1),
             ("custody: auto\nwall: ['[']\n", 2),

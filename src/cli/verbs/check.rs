@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::grant::surroundings;
-use crate::cli::near::word;
+use crate::cli::near::{self, word};
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::act::{Act, ActKind};
@@ -71,7 +71,9 @@ fn in_range(context: &Context, cwd: &Path, range: &str) -> Outcome {
     let touched = range::touched(cwd, range).map_err(|error| {
         let failure = Failure::new("git", format!("failed to {error}"));
         match error {
-            RangeError::NoBase | RangeError::NoCommit(_) => failure.hint("git fetch --unshallow origin"),
+            RangeError::NoBase => failure.hint("git fetch --unshallow origin"),
+            RangeError::NoCommit(_) => failure.hint("git fetch --all"),
+            RangeError::NoRepository(_) => failure.hint("loci check --cwd REPOSITORY --diff origin/main..HEAD --as AGENT"),
             RangeError::Words(_) => failure.hint("loci check --diff origin/main..HEAD --as AGENT"),
             _ => failure,
         }
@@ -95,7 +97,11 @@ fn in_range(context: &Context, cwd: &Path, range: &str) -> Outcome {
 fn asker(context: &Context, cwd: &Path, paths: &[PathBuf]) -> Result<Asker, Failure> {
     if let Some(id) = &context.flags.asker {
         let dirs = std::iter::once(cwd).chain(paths.iter().map(PathBuf::as_path));
-        return Ok(asker::named(AgentId::new(id)?, dirs));
+        let named = asker::named(AgentId::new(id)?, dirs);
+        if named.body.is_none() {
+            near::say_unknown(context, id);
+        }
+        return Ok(named);
     }
     let (asker, note) = asker::here(&context.env, cwd)?;
     if let Some(note) = note {

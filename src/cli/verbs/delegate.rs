@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::{Answer, Outcome, grant};
+use crate::cli::{Answer, Outcome, grant, near};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::answer::HUMAN;
 use crate::custody::asker::{self, Asker};
@@ -30,19 +30,19 @@ const MAX_PATCH: u64 = 4 << 20;
 /// Ask an owner for a change, with what you read and what you want
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  loci delegate billing --reads services/billing/tax.rs:10-40 --idea 'Round once, at the end'\n  loci delegate billing --reads docs/tax.md --idea 'As the tests there say' --from-branch round-once\n  loci delegate billing --reads docs/tax.md --idea 'Round once' --wait --timeout 30m"
+    after_help = "Examples:\n  loci delegate billing --reads services/billing/tax.rs:10-40 --reads docs/tax.md --idea 'Round once, at the end'\n  loci delegate billing --reads docs/tax.md --idea 'As the tests there say' --from-branch round-once\n  loci delegate billing --reads docs/tax.md --idea 'Round once' --wait --timeout 30m"
 )]
 pub struct Args {
     /// The owner
     owner: String,
-    /// What you read, as PATH or PATH:FIRST-LAST
-    #[arg(long, required = true, num_args = 1.., value_name = "PATH")]
+    /// What you read, as PATH or PATH:FIRST-LAST; once for each
+    #[arg(long, required = true, value_name = "PATH")]
     reads: Vec<PathBuf>,
     /// What should be different, and why
     #[arg(long, required = true, value_name = "TEXT")]
     idea: String,
-    /// What it is about (default: the files of the change, else what you read of the owner's)
-    #[arg(long, num_args = 1.., value_name = "PATH")]
+    /// What it is about, once for each (default: the files of the change, else what you read of the owner's)
+    #[arg(long, value_name = "PATH")]
     target: Vec<PathBuf>,
     /// A change as a patch; its paths count from here
     #[arg(long, value_name = "FILE", conflicts_with = "from_branch")]
@@ -80,7 +80,8 @@ pub(super) fn sender(context: &Context) -> Result<Asker, Failure> {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let owner = AgentId::new(&args.owner)?;
     if args.idea.trim().is_empty() {
-        return Err(Failure::new("usage", "failed to delegate: the idea is empty"));
+        return Err(Failure::new("usage", "failed to delegate: the idea is empty")
+            .hint(format!("loci delegate {owner} --reads PATH --idea 'what should be different, and why'")));
     }
     let asker = sender(context)?;
     let surroundings = grant::surroundings(context)?;
@@ -106,7 +107,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         let intent = tools::read_call("apply_patch", &json!({ "input": data }), &context.cwd, context.env.user_home().as_deref(), words);
         let named: Vec<Act> = intent.acts.into_iter().filter(|act| act.kind != ActKind::Run).collect();
         if named.is_empty() {
-            return Err(Failure::new("patch", "failed to read the patch: it names no file").at(&path, None));
+            return Err(Failure::new("patch", "failed to read the patch: it names no file")
+                .at(&path, None)
+                .hint(format!("git apply --stat {}", near::word(file))));
         }
         acts.extend(named);
         change = Change::Patch(data);
@@ -120,15 +123,22 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             context.say(&format!("note: {} files of the branch are not {owner}'s and are left out", others.len()));
         }
         if ours.is_empty() {
-            return Err(Failure::new("branch", format!("failed to delegate: `{}` changes nothing of {owner}'s", shown::text(name))));
+            return Err(Failure::new("branch", format!("failed to delegate: `{}` changes nothing of {owner}'s", shown::text(name)))
+                .hint(format!("loci check --diff HEAD..{}", near::word(Path::new(name)))));
         }
         acts.extend(ours.iter().map(|file| write(&file.path)));
         change = Change::Files(ours);
     } else if acts.is_empty() {
         acts.extend(reads.iter().map(|read| write(&read.path)).filter(|act| theirs(act)));
         if acts.is_empty() {
-            return Err(Failure::new("target", format!("failed to tell what it is about: nothing of what you read is {owner}'s"))
-                .hint(format!("loci delegate {owner} --target PATH --reads PATH --idea TEXT")));
+            let known = near::agents(context);
+            let meant = if known.iter().any(|one| *one == owner.as_str()) {
+                String::new()
+            } else {
+                near::meant(owner.as_str(), known.iter().map(String::as_str))
+            };
+            let what = format!("failed to tell what it is about: nothing of what you read is {owner}'s{meant}");
+            return Err(Failure::new("target", what).hint(format!("loci delegate {owner} --target PATH --reads PATH --idea TEXT")));
         }
     }
     if let Some(other) = acts.iter().find(|act| !theirs(act)) {
@@ -198,19 +208,22 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 /// # Errors
 /// Where the settings can't be used.
 pub(super) fn drain(context: &Context, asker: &Asker) -> Result<(), Failure> {
-    for drained in outbox::drain(asker, &grant::surroundings(context)?) {
-        match drained {
-            Drained::Delivered(delivery) => {
-                if let Ok(filed) = delivery.outcome {
-                    context.say(&format!("loci: delivered to {} from the outbox: {}", delivery.owner.who.name(), filed.id));
-                }
-            }
-            Drained::Dropped(why) => context.say(&format!("loci: a message in the outbox was dropped: {why}")),
-            // In a jail it can't be delivered either.
-            Drained::Waits(_) => {}
-        }
-    }
+    let drained = outbox::drain(asker, &grant::surroundings(context)?);
+    drained.iter().filter_map(words).for_each(|line| context.say(&line));
     Ok(())
+}
+
+/// What became of a message of the outbox, in a line; `None` where it waits on.
+pub(super) fn words(drained: &Drained) -> Option<String> {
+    match drained {
+        Drained::Delivered(delivery) => {
+            let filed = delivery.outcome.as_ref().ok()?;
+            Some(format!("loci: delivered to {} from the outbox: {}", delivery.owner.who.name(), filed.id))
+        }
+        Drained::Dropped(why) => Some(format!("loci: a message in the outbox was dropped: {why}")),
+        // In a jail it can't be delivered either.
+        Drained::Waits(_) => None,
+    }
 }
 
 /// `PATH` or `PATH:FIRST-LAST`. A file whose name looks like a range is taken for the file.
@@ -227,6 +240,8 @@ fn read(context: &Context, text: &Path) -> Result<Read, Failure> {
     });
     match ranged {
         Some((path, lines)) if disk::look_through(&path)?.is_some() => Ok(Read { path, lines: Some(lines) }),
-        _ => Err(Failure::new("reads", "failed to delegate: what you read is not there").at(&path, None)),
+        _ => Err(Failure::new("reads", "failed to delegate: what you read is not there")
+            .at(&path, None)
+            .hint("loci delegate OWNER --reads PATH:FIRST-LAST --reads PATH --idea TEXT")),
     }
 }

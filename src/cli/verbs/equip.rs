@@ -64,7 +64,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         (planned, Settled::default())
     } else {
         let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
-        let report = wear::apply(&level, "loci equip", &names, &sets, vendor)?;
+        let report = wear::apply_if(&level, "loci equip", &names, &sets, vendor, |decision| wardrobe::passes(context, &level, decision))?;
         (report.decision, report.settled)
     };
     wardrobe::say_settled(context, &settled);
@@ -83,7 +83,7 @@ fn scoped(context: &Context, level: &Level, sets: &[&Set], vendor: bool, command
     // From here on no signal ends this process between the renames and the way back.
     let held = foreground::hold_signals().map_err(|error| Failure::new("io", "failed to hold the signals").caused_by(&error))?;
     let what = command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-    let worn = scope::put_on(level, &what, sets, vendor)?;
+    let worn = scope::put_on_if(level, &what, sets, vendor, |decision| wardrobe::passes(context, level, decision))?;
     wardrobe::say_settled(context, &worn.settled);
     wardrobe::say_notes(context, &worn.decision);
     let ran = foreground::run_in_our_place(&held, program, rest, &context.cwd);

@@ -1,6 +1,7 @@
 //! `loci exec`: a command under mounts in which what is others' and the wall can't be written.
 
 mod report;
+mod whole;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,13 +15,14 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::asker::{self, Asker};
 use crate::custody::jail::harvest::{self, Layer};
-use crate::custody::jail::{self, Found, Planned, Use, Zone};
+use crate::custody::jail::{self, Found, Planned, Point, Use, Zone, calls};
 use crate::custody::person::Person;
-use crate::sys::jail::{Access, Ending, Jailed, Mount, Stage, Trouble};
+use crate::sys::handle::Handle;
+use crate::sys::jail::{Access, Ending, Event, Jailed, Mount, Stage, Trouble};
 use crate::sys::{disk, env, process, shown, time};
 use crate::text::name::AgentId;
 use crate::tree::dotdirs::Dotdirs;
-use crate::tree::{climb, settings};
+use crate::tree::settings;
 
 /// Run a command that can't write what is somebody else's
 ///
@@ -29,7 +31,7 @@ use crate::tree::{climb, settings};
 /// and handed over to the owners.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Exit code: the command's own. 126: there is no jail here, and nothing was run; or the command can't be run. 127: it was not found.\n\nExamples:\n  loci exec -- make -j8\n  loci exec --as alice -- python3 scripts/migrate.py\n  loci exec --as alice --capture -- sed -i s/7/19/ billing/tax.rs   # the owner gets the patch\n  loci exec --as alice --dry-run -- true      # what would be held"
+    after_help = "Exit code: the command's own. 126: there is no jail here, and nothing was run; or the command can't be run. 127: it was not found.\n\nExamples:\n  loci exec -- make -j8\n  loci exec --as alice -- python3 scripts/migrate.py\n  loci exec --as alice --capture -- sed -i s/7/19/ billing/tax.rs   # the owner gets the patch\n  loci exec --as alice --dry-run -- true      # what would be held\n  cd \"$(loci exec --keep-cwd 3 -- sh -c 'cd src && make >&2' 3>&1 >&2)\""
 )]
 pub struct Args {
     /// Let writes into what is others' happen in a layer, and hand them over as a patch: captured, NOT applied
@@ -38,14 +40,32 @@ pub struct Args {
     /// Print what would be held, and run nothing
     #[arg(long)]
     dry_run: bool,
+    /// Write the directory that the command ends in to this open handle, with `/.` behind it: for a shell that goes there
+    #[arg(long, value_name = "HANDLE")]
+    keep_cwd: Option<i32>,
+    /// The call that the gate has put in here
+    #[arg(long, value_name = "KEY", hide = true, conflicts_with_all = ["dry_run"])]
+    call: Option<String>,
+    /// It is a whole session: of `loci run --jail`
+    #[arg(long, hide = true, conflicts_with_all = ["call", "dry_run"])]
+    embodied: bool,
+    /// Try whether there is a jail here, and keep what came of it for the gate
+    #[arg(long, hide = true)]
+    probe: bool,
     /// The command
-    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(required_unless_present = "probe", trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 /// What the command runs under.
 struct Ready {
     asker: Asker,
+    /// The call of a harness that it is.
+    call: Option<calls::Call>,
+    /// Whether it is a whole session.
+    embodied: bool,
+    /// Then: the folder in which hooks remember sessions, and the one that it sees there.
+    memory: Option<(PathBuf, PathBuf)>,
     root: PathBuf,
     found: Found,
     mounts: Vec<Planned>,
@@ -56,6 +76,9 @@ struct Ready {
 /// # Errors
 /// Where it can't be said who asks, or the settings can't be used.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    if args.probe {
+        return Ok(if jail::standing::probe(&context.state)? { Answer::Yes } else { Answer::Exit(126) });
+    }
     let Some((program, rest)) = args.command.split_first() else {
         return Err(Failure::new("usage", "failed to run: there is no command").hint("loci exec -- COMMAND"));
     };
@@ -65,8 +88,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if !args.dry_run {
         // Where the mail of a sender without a body waits: it has to be there to stay writable.
         disk::make_dirs(&context.state.join("outbox"))?;
+        disk::make_dirs(&context.state.join("trail"))?;
     }
-    let ready = ready(context, args.capture)?;
+    let handle = args.keep_cwd.map(Handle::take).transpose();
+    let handle =
+        handle.map_err(|error| Failure::new("usage", "failed to use what --keep-cwd names: it is no open handle").caused_by(&error))?;
+    let ready = ready(context, &args)?;
     if args.dry_run {
         return planned(context, &ready);
     }
@@ -79,15 +106,27 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let over: Vec<PathBuf> = ready.mounts.iter().filter(|mount| mount.what == Use::Layer).map(|mount| mount.path.clone()).collect();
     let scratch = if over.is_empty() { None } else { Some(harvest::prepare(&context.state, &over)?) };
     let layers: &[Layer] = scratch.as_ref().map_or(&[], |(_, layers)| layers.as_slice());
-    let mounts: Vec<Mount> = ready.mounts.iter().map(|planned| mount(planned, layers)).collect();
+    let mut mounts: Vec<Mount> = ready.mounts.iter().map(|planned| mount(planned, layers)).collect();
+    if let Some((shown, own)) = ready.memory.clone() {
+        mounts.iter_mut().filter(|mount| mount.path == shown).for_each(|mount| mount.access = Access::Other { from: own.clone() });
+    }
     let mut vars = Vec::new();
-    if context.flags.asker.is_some() {
+    if context.flags.asker.is_some() || ready.call.is_some() {
         vars.extend(ready.asker.agent.as_ref().map(|agent| (env::LOCI_AGENT, OsString::from(agent.as_str()))));
         vars.extend(ready.asker.body.as_ref().map(|body| (env::LOCI_BODY, body.clone().into_os_string())));
     }
     let mut hearer = jail::hear::Hearer::new(&ready.mounts);
-    let jailed = Jailed { mounts: &mounts, cwd: &context.cwd, program, args: rest, vars: &vars };
-    let outcome = match crate::sys::jail::run(&jailed, Some(&mut |call| hearer.hear(&call))) {
+    let jailed =
+        Jailed { mounts: &mounts, cwd: &context.cwd, program, args: rest, vars: &vars, keep_cwd: handle.is_some(), idle: args.embodied };
+    if let Some(key) = &args.call {
+        calls::begin(&context.state, key)?;
+    }
+    let mut post = whole::Post::default();
+    let mut attend = |event| match event {
+        Event::Call(call) => hearer.hear(&call),
+        Event::Idle => post.deliver(context, &ready.asker),
+    };
+    let outcome = match crate::sys::jail::run(&jailed, Some(&mut attend)) {
         Ok(outcome) => outcome,
         Err(trouble) => {
             if let Some((base, _)) = &scratch {
@@ -96,16 +135,32 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             return Ok(not_run(context, &trouble));
         }
     };
+    if let Some(handle) = handle {
+        hand_back(context, handle, outcome.cwd.as_deref());
+    }
     // What the command has sent by loci's verbs.
+    post.say(context);
     super::delegate::drain(context, &ready.asker)?;
     super::delegate::drain(context, &report::sender(context, &ready.asker)?)?;
-    report::report(context, &ready, &args.command, hearer, &outcome)?;
+    let mut filed = report::report(context, &ready, &args.command, hearer, &outcome)?;
     if let Some((base, layers)) = &scratch {
-        report::captured(context, &ready, base, layers, outcome.survivors.is_empty())?;
+        filed.extend(report::captured(context, &ready, base, layers, outcome.survivors.is_empty())?);
+    }
+    if let Some(key) = &args.call {
+        calls::end(&context.state, key, filed)?;
     }
     match outcome.ending {
         Ending::Code(code) => Ok(Answer::Exit(code)),
         Ending::Signal(signal) => crate::sys::jail::end_by(signal),
+    }
+}
+
+/// Tells whoever started us where the command has ended: a shell goes there as if it had run it itself.
+fn hand_back(context: &Context, handle: Handle, cwd: Option<&Path>) {
+    let Some(cwd) = cwd else { return context.say("loci: note: which directory the command ended in could not be heard") };
+    // A shell takes line ends off the end of what it reads.
+    if let Err(error) = handle.write(cwd.join(".").as_os_str()) {
+        context.say(&format!("loci: note: the directory could not be handed back: {error}"));
     }
 }
 
@@ -120,15 +175,37 @@ fn mount(planned: &Planned, layers: &[Layer]) -> Mount {
 }
 
 /// Finds out who asks, and what is to be held.
-fn ready(context: &Context, capture: bool) -> Result<Ready, Failure> {
-    let root = top(context)?;
-    let asker = asker(context, &root)?;
+fn ready(context: &Context, args: &Args) -> Result<Ready, Failure> {
+    let root = top(context, &context.cwd)?;
+    let call = match &args.call {
+        None => None,
+        Some(key) => Some(
+            calls::asked(&context.state, key)
+                .ok_or_else(|| Failure::new("usage", "--call names no call that the gate has put in here").hint("loci exec -- COMMAND"))?,
+        ),
+    };
+    let asker = match &call {
+        Some(call) => call.asker()?,
+        None => asker(context, &root)?,
+    };
     let surroundings = grant::surroundings(context)?;
-    let found = jail::scan(&root, &asker, &surroundings, time::now());
+    let mut found = jail::scan(&root, &asker, &surroundings, time::now());
+    // A call may have gone anywhere; what belongs to the session's own tree is held all the same.
+    if let Some(launch) = call.as_ref().and_then(|call| call.launch.as_deref()).filter(|dir| disk::is_dir(dir)) {
+        let launch = top(context, launch)?;
+        if !root.starts_with(&launch) {
+            found.add(jail::scan(&launch, &asker, &surroundings, time::now()));
+        }
+    }
+    let memory = if args.embodied { Some(whole::memory_of_its_own(context, &asker)?) } else { None };
+    if let Some((shown, _)) = &memory {
+        found.points.insert(shown.clone(), Point { zone: Zone::Open, whose: String::new() });
+    }
+    let capture = args.capture;
     let theirs = found.points.iter().filter(|(_, point)| capture && point.zone == Zone::Theirs);
     let submounts = crate::sys::jail::mounts_below(&theirs.map(|(path, _)| path.as_path()).collect::<Vec<_>>());
     let mounts = jail::plan(&found.points, &found.above, &submounts, capture);
-    Ok(Ready { asker, root, found, mounts })
+    Ok(Ready { asker, call, embodied: args.embodied, memory, root, found, mounts })
 }
 
 /// Who asks. Inside an agent's session nobody becomes another by a flag.
@@ -153,18 +230,13 @@ fn asker(context: &Context, root: &Path) -> Result<Asker, Failure> {
 
 /// How far is looked: the root that was named, else the outermost directory up from here, below the
 /// home, that is the top of a repository or carries a dotdir.
-fn top(context: &Context) -> Result<PathBuf, Failure> {
+fn top(context: &Context, from: &Path) -> Result<PathBuf, Failure> {
     let named = context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from));
     if let Some(root) = named {
         return Ok(disk::canonical(&context.absolute(&root))?);
     }
     let dotdirs: Dotdirs = settings::load(&context.home).map(|settings| settings.dotdirs).unwrap_or_default();
-    let here = disk::canonical(&context.cwd)?;
-    let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
-    let there = |path: &Path| matches!(disk::look(path), Ok(Some(_)));
-    let marked = |dir: &&Path| there(&dir.join(".git")) || dotdirs.iter().any(|(name, _)| there(&dir.join(name)));
-    let inside = |dir: &&Path| **dir != home && !home.starts_with(dir);
-    Ok(climb::up(&here).take_while(inside).filter(marked).last().unwrap_or(&here).to_owned())
+    Ok(jail::top(from, &context.home, &dotdirs)?)
 }
 
 /// `--dry-run`: what would be held.

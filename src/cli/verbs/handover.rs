@@ -100,7 +100,8 @@ fn filed_by(context: &Context, id: &str) -> Option<(String, Option<String>)> {
     let places = if home.starts_with(&top) { Vec::new() } else { find::places_below(&top) };
     let boxes = places.iter().map(|place| Mailbox::of(place)).chain(std::iter::once(Mailbox::of_human(&context.home)));
     boxes.filter(Mailbox::exists).find_map(|mailbox| {
-        let messages = inbox::list(&mailbox).ok()?.messages;
+        let log = inbox::Log::read(&mailbox).ok()?;
+        let messages = log.list().ok()?.messages;
         let message = inbox::named(&messages, id).ok()?.open().ok()?;
         Some((shown::text(message.text("from")?).to_string(), message.text("from_body").map(str::to_owned)))
     })

@@ -1,28 +1,29 @@
 //! `loci inbox`: what was handed over, and the answers to it.
 
+mod answer;
 mod apply;
+mod list;
+mod show;
 mod watch;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
-use serde_json::{Value, json};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::output::table;
-use crate::cli::{Answer, Outcome, grant, near};
-use crate::custody::answer::{self, Answered};
+use crate::cli::{Outcome, grant, near};
 use crate::custody::asker::{self, Asker};
-use crate::custody::fence;
 use crate::custody::find;
-use crate::custody::inbox::{self, Listed, Message, NoMessage, State};
-use crate::custody::letter;
+use crate::custody::inbox::{self, Listed, Log, Message, NoMessage, State};
 use crate::custody::maildir::Mailbox;
 use crate::custody::person::Person;
 use crate::custody::trail;
-use crate::sys::{random, shown, time};
+use crate::sys::lock::Lock;
+use crate::sys::{shown, time};
 use crate::text::name::AgentId;
+use crate::text::near as text_near;
 use crate::tree::{card, settings};
 
 /// Read and answer what was handed over
@@ -118,12 +119,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     match args.what {
         None if args.watch => watch::run(context, &mail),
-        None => list(context, &mail),
-        Some(What::Show { id }) => show(context, &mail, &id),
-        Some(What::Take { id, dry_run }) => take(context, &mail, &id, dry_run),
+        None => list::run(context, &mail),
+        Some(What::Show { id }) => show::run(context, &mail, &id),
+        Some(What::Take { id, dry_run }) => answer::take(context, &mail, &id, dry_run),
         Some(What::Apply { id, dry_run }) => apply::run(context, &mail, &id, dry_run),
-        Some(What::Done { id, reply, dry_run }) => answer(context, &mail, &id, State::Done, reply.as_deref(), dry_run),
-        Some(What::Decline { id, why, dry_run }) => answer(context, &mail, &id, State::Declined, Some(&why), dry_run),
+        Some(What::Done { id, reply, dry_run }) => answer::answer(context, &mail, &id, State::Done, reply.as_deref(), dry_run),
+        Some(What::Decline { id, why, dry_run }) => answer::answer(context, &mail, &id, State::Declined, Some(&why), dry_run),
     }
 }
 
@@ -161,18 +162,33 @@ fn boxes(context: &Context, agent: &AgentId, asker: &Asker) -> Result<Vec<Mailbo
     if found.is_empty() {
         return Err(Failure::new(
             "body",
-            format!("failed to find the inbox of {agent}: no body and no directory of its own in or around here"),
+            format!("failed to find the inbox of {agent}: no body and no directory of its own in or around here{}", meant(context, agent)),
         )
-        .hint(format!("loci new agents/{agent}")));
+        .hint(match near_verb(agent.as_str()) {
+            Some(verb) => format!("loci inbox {verb} ID"),
+            None => format!("loci new agents/{agent}"),
+        }));
     }
     Ok(found.iter().map(|dir| Mailbox::of(dir)).collect())
+}
+
+/// A word for a verb of this one that was mistyped is taken for an agent.
+fn near_verb(word: &str) -> Option<&'static str> {
+    text_near::nearest(word, ["show", "take", "apply", "done", "decline"])
+}
+
+fn meant(context: &Context, agent: &AgentId) -> String {
+    match near_verb(agent.as_str()) {
+        Some(verb) => format!("; did you mean `inbox {verb}`?"),
+        None => near::meant(agent.as_str(), near::agents(context).iter().map(String::as_str)),
+    }
 }
 
 /// The inbox that holds a message: one's own, else whichever one around here does. An id says which
 /// message is meant; whose it is need not be said again. Who may answer it is asked later.
 fn holder(context: &Context, own: Mail, id: &str) -> Result<Mail, Failure> {
     let holds = |mailbox: &Mailbox| -> Result<bool, Failure> {
-        Ok(!matches!(inbox::named(&inbox::list(mailbox)?.messages, id), Err(NoMessage::None)))
+        Ok(!matches!(inbox::named(&Log::read(mailbox)?.list()?.messages, id), Err(NoMessage::None)))
     };
     for mailbox in &own.boxes {
         if holds(mailbox)? {
@@ -193,37 +209,26 @@ fn holder(context: &Context, own: Mail, id: &str) -> Result<Mail, Failure> {
     Ok(own)
 }
 
-/// All messages, oldest first, each with the inbox that it lies in.
-fn messages(context: &Context, mail: &Mail) -> Result<Vec<(Mailbox, Listed)>, Failure> {
+/// The logs of all inboxes: what is listed stands in them.
+fn logs(mail: &Mail) -> Result<Vec<Log<'_>>, Failure> {
+    mail.boxes.iter().map(|mailbox| Ok(Log::read(mailbox)?)).collect()
+}
+
+/// All messages, oldest first.
+fn messages<'a>(context: &Context, logs: &'a [Log<'a>]) -> Result<Vec<Listed<'a>>, Failure> {
     let mut all = Vec::new();
-    for mailbox in &mail.boxes {
-        let contents = inbox::list(mailbox)?;
+    for log in logs {
+        let contents = log.list()?;
         for note in &contents.notes {
             context.say(&format!("note: {note}"));
         }
-        all.extend(contents.messages.into_iter().map(|message| (mailbox.clone(), message)));
+        all.extend(contents.messages);
     }
-    all.sort_by(|a, b| a.1.shows.id.cmp(&b.1.shows.id));
+    // Each inbox is in order already.
+    if logs.len() > 1 {
+        all.sort_by(|a, b| a.shows.id.cmp(&b.shows.id));
+    }
     Ok(all)
-}
-
-fn list(context: &Context, mail: &Mail) -> Outcome {
-    let all = messages(context, mail)?;
-    let open = all.iter().filter(|(_, message)| !message.standing.state.is_closed()).count();
-    context.print(
-        || {
-            let rows: Vec<Vec<String>> = all.iter().map(|(_, message)| row(context, message)).collect();
-            if rows.is_empty() { format!("nothing for {}\n", mail.name()) } else { table(&rows) }
-        },
-        || {
-            let inboxes: Vec<_> = mail.boxes.iter().map(|mailbox| mailbox.dir().to_string_lossy()).collect();
-            json!({
-                "schema": 1, "agent": mail.agent, "inboxes": inboxes, "open": open,
-                "messages": all.iter().map(|(_, message)| object(message)).collect::<Vec<_>>(),
-            })
-        },
-    )?;
-    Ok(Answer::Yes)
 }
 
 impl Mail {
@@ -232,50 +237,11 @@ impl Mail {
     }
 }
 
-fn row(context: &Context, message: &Listed) -> Vec<String> {
-    let (shows, standing) = (&message.shows, &message.standing);
-    let about = match shows.targets.as_slice() {
-        [] => shows.re.as_deref().map(|re| format!("answer to {}", shown::text(re))).unwrap_or_default(),
-        [one] => context.shown(Path::new(one)),
-        [first, rest @ ..] => format!("{} (and {} more)", context.shown(Path::new(first)), rest.len()),
-    };
-    let held = match standing.held.len() {
-        0 => String::new(),
-        1 => "1 request".to_owned(),
-        count => format!("{count} requests"),
-    };
-    let again = if standing.again == 0 { String::new() } else { format!(" (tried {} times)", standing.again + 1) };
-    let from = shows.from.as_deref().unwrap_or("?");
-    vec![shows.id.clone(), standing.state.word().to_owned(), shown::text(from).to_string(), format!("{about}{held}{again}")]
-}
-
-fn object(message: &Listed) -> Value {
-    let (shows, standing) = (&message.shows, &message.standing);
-    json!({
-        "id": shows.id,
-        "kind": shows.kind,
-        "from": shows.from,
-        "to": shows.to,
-        "at": shows.at,
-        "state": standing.state.word(),
-        "again": standing.again,
-        "requests": standing.held.len(),
-        "targets": shows.targets,
-        "change": shows.change,
-        "re": shows.re,
-        "path": message.path.to_string_lossy(),
-        "shown_from": if message.from_log { "log" } else { "message" },
-    })
-}
-
 fn one(context: &Context, mail: &Mail, id: &str) -> Result<(Mailbox, Message), Failure> {
-    let (boxes, all): (Vec<Mailbox>, Vec<Listed>) = messages(context, mail)?.into_iter().unzip();
+    let logs = logs(mail)?;
+    let all = messages(context, &logs)?;
     match inbox::named(&all, id) {
-        Ok(message) => {
-            let at = all.iter().position(|other| other.path == message.path).unwrap_or_default();
-            let mailbox = boxes.get(at).cloned().unwrap_or_else(|| Mailbox::of(&context.home));
-            Ok((mailbox, message.open()?))
-        }
+        Ok(message) => Ok((message.mailbox.clone(), message.open()?)),
         Err(NoMessage::None) => {
             Err(Failure::new("message", format!("failed to find a message of {} that begins with `{id}`", mail.name())).hint("loci inbox"))
         }
@@ -283,76 +249,6 @@ fn one(context: &Context, mail: &Mail, id: &str) -> Result<(Mailbox, Message), F
             Err(Failure::new("message", format!("failed to tell which message `{id}` is: {}", ids.join(", "))).hint("loci inbox"))
         }
     }
-}
-
-fn show(context: &Context, mail: &Mail, id: &str) -> Outcome {
-    let (mailbox, message) = one(context, mail, id)?;
-    let held: Vec<(String, String)> =
-        message.standing.held.iter().filter_map(|name| Some((name.clone(), inbox::held_text(&mailbox, name).ok()?))).collect();
-    let tag = random::hex20().map_err(|error| Failure::new("io", "failed to get a random tag").caused_by(&error))?;
-    context.print(
-        || {
-            let mut text = format!("{} for {}, {}\n", message.id, mail.name(), message.standing.state.word());
-            let from = shown::text(message.text("from").unwrap_or("?")).to_string();
-            text += &fence::for_reader(&from, &tag, &plain(context, &message));
-            for (name, data) in &held {
-                let request = inbox::parsed(name, data.as_bytes());
-                text += &format!("\n{}\n", request.id);
-                text += &fence::for_reader(&from, &tag, &plain(context, &request));
-            }
-            for added in &message.standing.added {
-                text += &format!("\nadded {}\n", shown::text(&added.at));
-                text += &fence::for_reader(&shown::text(&added.by).to_string(), &tag, &added.text);
-                for read in &added.reads {
-                    text += &format!("read since: {}\n", shown::text(read));
-                }
-            }
-            if let Some(answer) = &message.standing.answer {
-                text += &format!("\nanswered {}\n", shown::text(&answer.at));
-                text += &fence::for_reader(&shown::text(&answer.by).to_string(), &tag, &answer.text);
-            }
-            text
-        },
-        || {
-            let added = |one: &inbox::Added| json!({ "at": one.at, "by": one.by, "text": one.text, "reads": one.reads });
-            let mut object = object(&Listed::of(&message));
-            object["schema"] = 1.into();
-            object["header"] = message.header.object();
-            object["body"] = message.body().into();
-            object["held"] = held.iter().map(|(name, data)| json!({ "name": name, "text": data })).collect();
-            object["added"] = message.standing.added.iter().map(added).collect();
-            object["answer"] = message.standing.answer.as_ref().map_or(Value::Null, added);
-            object
-        },
-    )?;
-    Ok(Answer::Yes)
-}
-
-/// A message in words: from whom and about what, then its text. All of it is the sender's, so all of it
-/// stands between the marks.
-fn plain(context: &Context, message: &Message) -> String {
-    if context.flags.verbose || message.header.fields.is_empty() {
-        return String::from_utf8_lossy(&message.data).into_owned();
-    }
-    let mut lines = Vec::new();
-    let mut line = |name: &str, text: String| lines.push(format!("{name:<8}{text}\n"));
-    let text = |name: &str| message.text(name).map(|text| shown::text(text).to_string());
-    let with = |name: &str, word: &str| text(name).map(|text| format!("{word}{text}")).unwrap_or_default();
-    let from = text("from").unwrap_or_else(|| "?".to_owned());
-    line("from", format!("{from}{}{}{}", with("harness", ", under "), with("tool", ", with "), with("at", ", at ")));
-    for target in message.list("targets") {
-        line("about", context.shown(Path::new(&target)));
-    }
-    if let Some(re) = text("re") {
-        line("re", format!("{re}{}", with("state", ", ")));
-    }
-    for read in message.list("reads") {
-        line("read", shown::text(&read).to_string());
-    }
-    if let Some(change) = text("change") {
-        line("change", change);
-    }
-    format!("{}\n{}", lines.concat(), message.body().trim_start_matches('\n'))
 }
 
 /// Whose answer it would be: the owner's or a person's. Anybody else only reads.
@@ -369,54 +265,19 @@ fn author(context: &Context, mail: &Mail) -> Result<Option<String>, Failure> {
     }
 }
 
-fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
-    let (mailbox, message) = one(context, mail, id)?;
-    let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
-    if message.standing.state.is_closed() {
-        context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
-        return Ok(Answer::No);
-    }
-    if !dry_run {
-        if message.standing.state != State::Taken {
-            mailbox.log(&inbox::record(time::now(), &message.key, "taken", &by))?;
-        }
-        inbox::settle(&mailbox)?;
-        prune(context, &mailbox)?;
-    }
-    said(context, &message, State::Taken, dry_run, None)
-}
+/// How long one waits for another who deals with a message of the same inbox.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: Option<&str>, dry_run: bool) -> Outcome {
-    let (mailbox, message) = one(context, mail, id)?;
-    let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
-    if text.is_none() && !message.is_answer() {
-        return Err(Failure::new("usage", format!("failed to answer {}: its sender waits for what you changed", message.id))
-            .hint(format!("loci inbox done {} --reply 'what changed, where, and how it was checked'", message.id)));
+/// Keeps others from dealing with the messages of an inbox, and looks once more where this one stands: somebody
+/// may have answered it since. A dry run locks nothing.
+fn held(mailbox: &Mailbox, message: &mut Message, dry_run: bool) -> Result<Option<Lock>, Failure> {
+    if dry_run {
+        return Ok(None);
     }
-    if text.is_some_and(|text| text.trim().is_empty()) {
-        return Err(Failure::new("usage", "failed to answer: the text is empty"));
-    }
-    if message.standing.state.is_closed() {
-        if !dry_run {
-            inbox::settle(&mailbox)?;
-        }
-        context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
-        return Ok(Answer::No);
-    }
-    let answered = match text {
-        Some(_) if dry_run => Some(answer::where_to(&message, &context.home)),
-        Some(text) => Some(answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now())?),
-        // An answer is read and closed: answering it would go on for ever.
-        None => None,
-    };
-    if !dry_run {
-        if answered.is_none() {
-            mailbox.log(&inbox::record(time::now(), &message.key, state.word(), &by))?;
-        }
-        inbox::settle(&mailbox)?;
-        prune(context, &mailbox)?;
-    }
-    said(context, &message, state, dry_run, answered.as_ref())
+    let locked = || Failure::new("locked", format!("failed to use the inbox {}: another process is at it", shown::path(mailbox.dir())));
+    let lock = mailbox.lock(PATIENCE)?.ok_or_else(locked)?;
+    message.standing = inbox::standing(mailbox, &message.key)?;
+    Ok(Some(lock))
 }
 
 /// Takes away what is older than the settings keep it: finished mail of this inbox, and trails.
@@ -430,26 +291,4 @@ fn prune(context: &Context, mailbox: &Mailbox) -> Result<(), Failure> {
         context.say(&format!("note: {mail} finished messages and {trails} trails were older than {days} days and are gone"));
     }
     Ok(())
-}
-
-fn said(context: &Context, message: &Message, state: State, dry_run: bool, answered: Option<&Answered>) -> Outcome {
-    let would = if dry_run { "would be " } else { "" };
-    let tail = match answered {
-        None => String::new(),
-        Some(Answered::To { to, inbox, .. }) => {
-            format!("; the answer {} {to}'s inbox ({})", if dry_run { "goes to" } else { "is in" }, context.shown(inbox))
-        }
-        Some(Answered::Nobody(why)) => format!("; no answer could be delivered: {why}"),
-    };
-    context.print(
-        || format!("{} {would}{}{tail}\n", message.id, state.word()),
-        || {
-            let reply = match answered {
-                Some(Answered::To { id, to, inbox }) => json!({ "id": id, "to": to, "inbox": inbox.to_string_lossy() }),
-                _ => Value::Null,
-            };
-            json!({ "schema": 1, "id": message.id, "state": state.word(), "done": !dry_run, "reply": reply, "key": letter::key(&message.id) })
-        },
-    )?;
-    Ok(Answer::Yes)
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::body::build::{self, BuildError, Kept};
 use crate::body::template::{self, Template, TemplateError};
-use crate::body::{Node, What, identity, layout, render};
+use crate::body::{Node, What, builtin, identity, layout, render};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
@@ -209,7 +209,10 @@ fn values(template: &Template, id: &AgentId, args: &Args) -> Result<BTreeMap<Str
 /// A failure about a template.
 pub(super) fn from_template(error: TemplateError, name: &str) -> Failure {
     match error {
-        TemplateError::Unknown { .. } => Failure::new("not-found", format!("failed to {error}")).hint("loci templates"),
+        TemplateError::Unknown { .. } => {
+            let meant = near::meant(name, builtin::ALL.iter().map(|one| one.name));
+            Failure::new("not-found", format!("failed to {error}{meant}")).hint("loci templates")
+        }
         TemplateError::Unfit { ref path, line, .. } => {
             let (path, unset) = (path.clone(), error.to_string().ends_with(" is not set"));
             let failure = Failure::new("template", format!("failed to {error}")).at(&path, line);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
-use crate::cli::{Answer, Outcome, grant};
+use crate::cli::{Answer, Outcome, grant, near};
 use crate::custody::grants::{self, Grant, MAX_PATHS};
 use crate::hooks::trust;
 use crate::sys::time::{self, Timestamp};
@@ -32,7 +32,7 @@ pub struct PermitArgs {
     #[arg(long, conflicts_with = "revoke")]
     all: bool,
     /// For how long: a number and s, m, h or d; at most 7d
-    #[arg(long = "for", value_name = "TIME", required_unless_present = "revoke", conflicts_with = "revoke", value_parser = grants::seconds)]
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, required_unless_present = "revoke", conflicts_with = "revoke", value_parser = grants::seconds)]
     seconds: Option<i64>,
     /// Take permits back: their ids, or the beginnings of them
     #[arg(long, value_name = "ID", num_args = 1..)]
@@ -56,9 +56,13 @@ pub fn permit(context: &Context, args: PermitArgs) -> Outcome {
         return revoke(context, &args);
     }
     let agent = args.agent.as_deref().map(AgentId::new).transpose()?;
+    if let Some(agent) = &agent {
+        near::say_unknown(context, agent.as_str());
+    }
     let paths = args.paths.iter().map(|path| place(context, path)).collect::<Result<Vec<PathBuf>, Failure>>()?;
     if paths.len() > MAX_PATHS {
-        return Err(Failure::new("usage", format!("failed to permit: {} paths are more than {MAX_PATHS}", paths.len())));
+        return Err(Failure::new("usage", format!("failed to permit: {} paths are more than {MAX_PATHS}", paths.len()))
+            .hint("loci permit AGENT DIR --for 30m   # a directory holds for all below"));
     }
     if !args.dry_run
         && let Some(answer) = grant::or_request(context, &grants::file(&context.state), "loci permit")?
@@ -69,7 +73,8 @@ pub fn permit(context: &Context, args: PermitArgs) -> Outcome {
     let until = Timestamp::from_second(now.as_second().saturating_add(args.seconds.unwrap_or_default())).unwrap_or(now);
     let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
     let Some((id, line)) = grants::permit_line(agent.as_ref(), &paths, until, now, &salt) else {
-        return Err(Failure::new("path", "failed to permit: the log takes only names that are UTF-8; permit a directory above"));
+        return Err(Failure::new("path", "failed to permit: the log takes only names that are UTF-8; permit a directory above")
+            .hint("loci permit AGENT DIR --for 30m"));
     };
     if !args.dry_run {
         grants::append(&context.state, &[line])?;

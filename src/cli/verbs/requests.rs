@@ -78,7 +78,7 @@ pub fn list(context: &Context, args: RequestsArgs) -> Outcome {
         },
         || json!({ "schema": 1, "requests": found.requests.iter().map(object).collect::<Vec<_>>(), "unkept": found.unkept }),
     )?;
-    Ok(Answer::Yes)
+    Ok(if found.requests.is_empty() && found.unkept == 0 { Answer::No } else { Answer::Yes })
 }
 
 fn row(context: &Context, request: &Request) -> Vec<String> {

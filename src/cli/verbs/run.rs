@@ -1,11 +1,13 @@
 //! `loci run`: a body is handed to a program, and the program is the agent.
 
+mod words;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::body::embody::{self, Holder, Remembered, Run};
 use crate::body::home;
@@ -19,7 +21,7 @@ use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{Ground, Reach};
 use crate::hooks::harness;
 use crate::sys::foreground::{self, Deaf};
-use crate::sys::hosted::{Hosted, Over};
+use crate::sys::hosted::Hosted;
 use crate::sys::process::Identity;
 use crate::sys::{disk, env, process, random, shown, term, time};
 use crate::tree::card::{self, AgentFile};
@@ -37,7 +39,7 @@ const UNBORN: &str = "(new)";
 /// Hand an agent's directory to a program: one turn with a message, else a session at the terminal
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "The program runs in the directory, with LOCI_AGENT, LOCI_BODY and LOCI_RUN set and nothing else changed. The exit code is its own. Sockets, which say how\na program is called, can be added and changed: ~/.loci/runtimes/NAME.md.\n\nExamples:\n  loci run agents/billing                          a session at the terminal\n  loci run agents/billing \"work through your inbox\"\n  loci run agents/billing \"go on\" --resume --runtime codex\n  loci run agents/billing \"count\" -- wc -w           any program: message in, reply out"
+    after_help = "The program runs in the directory, with LOCI_AGENT, LOCI_BODY and LOCI_RUN set and nothing else changed. The exit code is its own. Sockets, which say how\na program is called, can be added and changed: ~/.loci/runtimes/NAME.md.\n\nExamples:\n  loci run agents/billing                          a session at the terminal\n  loci run agents/billing \"work through your inbox\"\n  loci run agents/billing \"go on\" --resume --runtime codex\n  loci run agents/billing --jail                   whose a directory is, is held by the kernel (Linux)\n  loci run agents/billing \"count\" -- wc -w           any program: message in, reply out"
 )]
 pub struct Args {
     /// The directory of the agent
@@ -56,6 +58,12 @@ pub struct Args {
     /// Beside an embodiment that goes on already
     #[arg(long)]
     join: bool,
+    /// Hold it in the kernel (Linux): what is others', and what only a person changes, is read-only for the whole session
+    #[arg(long)]
+    jail: bool,
+    /// With --jail: let writes of programs into what is others' happen in a layer, and hand them over as a patch at the end
+    #[arg(long, requires = "jail")]
+    capture: bool,
     /// Print how the program would be called, and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -76,6 +84,8 @@ struct Start {
     /// The id of the session, where it is known before.
     session: Option<String>,
     run: String,
+    /// Held in the kernel; `Some(true)`: with layers.
+    jail: Option<bool>,
 }
 
 /// Runs it.
@@ -97,11 +107,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return Ok(answer);
     }
     let start = prepare(context, dir, card, &args)?;
-    let warning = unguarded(context, &start);
+    // In a jail it is more than a wish without a gate as well.
+    let warning = if args.jail { None } else { unguarded(context, &start) };
     if args.dry_run {
         let (holders, _) = embody::holders(&context.state, &start.dir)?;
         warning.iter().chain(&busy(context, &start, &holders)).for_each(|words| context.say(&format!("note: {words}")));
-        context.print(|| plan_words(&start), || plan_object(&start, &holders, warning.as_deref()))?;
+        context.print(|| words::plan(&start), || words::plan_object(&start, &holders, warning.as_deref()))?;
         return Ok(Answer::Yes);
     }
     if let Some(warning) = &warning {
@@ -148,7 +159,9 @@ fn command(dir: &Path, args: &Args) -> String {
         words.extend(value.iter().map(|value| format!("{flag} {}", word(Path::new(value)))));
     }
     words.extend(args.resume.then(|| "--resume".to_owned()));
-    words.extend(args.join.then(|| "--join".to_owned()));
+    for (flag, given) in [("--join", args.join), ("--jail", args.jail), ("--capture", args.capture)] {
+        words.extend(given.then(|| flag.to_owned()));
+    }
     if !args.command.is_empty() {
         words.push("--".to_owned());
         words.extend(args.command.iter().map(|one| word(Path::new(one))));
@@ -287,7 +300,7 @@ fn prepare(context: &Context, dir: PathBuf, card: AgentFile, args: &Args) -> Res
             format!("failed to run {}: it takes the message as a word, and {} bytes are too long for one", socket.name, message.len());
         return Err(Failure::new("usage", what).hint("write it into a file of the agent, and name that"));
     }
-    Ok(Start { dir, card, socket, program, call, message, session: id, run: random })
+    Ok(Start { dir, card, socket, program, call, message, session: id, run: random, jail: args.jail.then_some(args.capture) })
 }
 
 /// Why custody is only a wish with this runtime here; `None` where its gate asks.
@@ -362,12 +375,24 @@ fn variables(start: &Start) -> [(&'static str, OsString); 3] {
     ]
 }
 
+/// The program with its words; in a jail, those of the one that makes it.
+fn start_words(start: &Start) -> Result<(PathBuf, Vec<OsString>), Failure> {
+    let Some(capture) = start.jail else { return Ok((start.program.clone(), start.call.args.clone())) };
+    let own = process::own_program().map_err(|error| Failure::new("io", "failed to find the program of loci itself").caused_by(&error))?;
+    let mut words: Vec<OsString> = vec!["exec".into(), "--embodied".into()];
+    words.extend(capture.then(|| "--capture".into()));
+    words.extend(["--".into(), start.program.clone().into()]);
+    words.extend(start.call.args.iter().cloned());
+    Ok((own, words))
+}
+
 fn host(context: &Context, start: &Start, held: &Deaf, record: &Run) -> Outcome {
     let kept = context.flags.json || context.sink.is_some();
     let stdin = start.message.as_deref().filter(|_| start.call.message_on_stdin).map(str::as_bytes);
+    let (file, args) = start_words(start)?;
     let hosted = Hosted {
-        file: &start.program,
-        args: &start.call.args,
+        file: &file,
+        args: &args,
         cwd: &start.dir,
         vars: &variables(start),
         mark: env::LOCI_RUN,
@@ -398,43 +423,8 @@ fn host(context: &Context, start: &Start, held: &Deaf, record: &Run) -> Outcome 
     }
     if kept {
         let reply = || String::from_utf8_lossy(&over.output).into_owned();
-        context.print(reply, || object(start, &over, record, &ended, session.as_deref(), reply()))?;
+        context.print(reply, || words::object(start, &over, record, &ended, session.as_deref(), reply()))?;
     }
     // For whoever approves it, done is done.
     Ok(if over.code == 0 { Answer::Yes } else { Answer::Exit(over.code) })
-}
-
-fn object(start: &Start, over: &Over, record: &Run, ended: &str, session: Option<&str>, reply: String) -> Value {
-    json!({
-        "schema": 1, "agent": start.card.id.value, "body": start.dir.to_string_lossy(), "runtime": start.socket.name, "run": start.run,
-        "exit": over.code, "reply": reply, "cut": over.cut, "started": record.since, "ended": ended, "session": session,
-        "left": over.behind.left.iter().map(|one| json!({ "pid": one.identity.pid, "name": one.name })).collect::<Vec<_>>(),
-    })
-}
-
-fn plan_words(start: &Start) -> String {
-    let mut text = format!("in     {}\n", shown::path(&start.dir));
-    for (name, value) in variables(start) {
-        text.push_str(&format!("set    {name}={}\n", shown::path(Path::new(&value))));
-    }
-    let words = std::iter::once(word(&start.program)).chain(start.call.args.iter().map(|one| word(Path::new(one))));
-    text.push_str(&format!("run    {}\n", words.collect::<Vec<_>>().join(" ")));
-    if start.call.message_on_stdin {
-        text.push_str("stdin  the message\n");
-    }
-    text
-}
-
-fn plan_object(start: &Start, holders: &[Holder], warning: Option<&str>) -> Value {
-    let vars: serde_json::Map<String, Value> =
-        variables(start).into_iter().map(|(name, value)| (name.to_owned(), json!(value.to_string_lossy()))).collect();
-    json!({
-        "schema": 1, "dry_run": true, "agent": start.card.id.value, "body": start.dir.to_string_lossy(), "runtime": start.socket.name,
-        "socket": start.socket.file.as_deref().map(Path::to_string_lossy), "program": start.program.to_string_lossy(),
-        "args": start.call.args.iter().map(|one| one.to_string_lossy()).collect::<Vec<_>>(), "message_on_stdin": start.call.message_on_stdin,
-        "interactive": start.message.is_none(), "env": vars, "session": start.session, "warning": warning,
-        "embodied": holders.iter().map(|one| json!({
-            "run": one.run.run, "runtime": one.run.runtime, "pid": one.run.process.pid, "since": one.run.since,
-        })).collect::<Vec<_>>(),
-    })
 }

@@ -87,7 +87,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
     let (decision, settled) = if args.dry_run {
         (planned, Settled::default())
     } else {
-        let report = wear::apply(&level, "loci toggle", &[], &[&set], vendor)?;
+        let report = wear::apply_if(&level, "loci toggle", &[], &[&set], vendor, |decision| wardrobe::passes(context, &level, decision))?;
         (report.decision, report.settled)
     };
     wardrobe::say_settled(context, &settled);

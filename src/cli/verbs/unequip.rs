@@ -39,7 +39,9 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         return Ok(answer);
     }
     if !args.dry_run {
-        returned = wear::unequip(&level)?;
+        returned = wear::unequip_if(&level, |renames| {
+            grant::passes(context, &grant::changes(&level.dir, renames.iter().flat_map(|one| [&one.from, &one.to])))
+        })?;
     }
     let Returned { worn, renames, left, settled } = returned;
     wardrobe::say_settled(context, &settled);

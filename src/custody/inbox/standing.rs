@@ -1,7 +1,7 @@
 //! What the log of an inbox says: where each message stands, and what a list shows of it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,8 +75,6 @@ pub struct Standing {
     pub held: Vec<String>,
     /// Requests of the same hour that were counted and not kept.
     pub unkept: u64,
-    /// What its delivery noted for lists.
-    pub shows: Option<Shows>,
 }
 
 impl Standing {
@@ -88,11 +86,11 @@ impl Standing {
     }
 
     fn take(&mut self, line: Line<'_>) {
-        let Line { at, by, text, reads, held, message, .. } = line;
+        let Line { at, by, text, times, reads, held, .. } = line;
+        let times = times.unwrap_or(1).max(1);
         let added = |text: Option<String>, reads| Added { at: at.to_string(), by: by.into_owned(), text: text.unwrap_or_default(), reads };
         match &*line.event {
-            "filed" => self.shows = message,
-            "again" => self.again += 1,
+            "again" => self.again = self.again.saturating_add(times),
             "added" => self.added.push(added(text, reads)),
             "taken" if !self.state.is_closed() => self.state = State::Taken,
             "applied" => {
@@ -117,7 +115,7 @@ impl Standing {
                 }
             }
             "unkept" => {
-                self.unkept += 1;
+                self.unkept = self.unkept.saturating_add(times);
                 self.reopen();
             }
             _ => {}
@@ -127,23 +125,31 @@ impl Standing {
 
 /// A record, as far as a fold looks at it.
 #[derive(Deserialize)]
-struct Line<'a> {
+pub(super) struct Line<'a> {
     #[serde(borrow, default)]
-    at: Cow<'a, str>,
+    pub(super) at: Cow<'a, str>,
     #[serde(borrow, default)]
-    key: Cow<'a, str>,
+    pub(super) key: Cow<'a, str>,
     #[serde(borrow, default)]
-    event: Cow<'a, str>,
+    pub(super) event: Cow<'a, str>,
     #[serde(borrow, default)]
-    by: Cow<'a, str>,
+    pub(super) by: Cow<'a, str>,
     text: Option<String>,
-    held: Option<String>,
+    pub(super) times: Option<u64>,
+    pub(super) worked: Option<String>,
+    pub(super) held: Option<String>,
     #[serde(default)]
     reads: Vec<String>,
-    message: Option<Shows>,
+    #[serde(borrow)]
+    message: Option<Shows<'a>>,
 }
 
 impl<'a> Line<'a> {
+    /// Whether nothing was lost by reading it in one go: whether there is an answer is told by the key alone.
+    fn is_whole(&self, line: &[u8]) -> bool {
+        line.starts_with(b"{") && (self.text.is_some() || self.event != "done")
+    }
+
     /// The line of a record in which any value may have any type: what does not fit counts as missing.
     fn of(record: &'a Value) -> Self {
         let text = |key: &str| record.get(key).and_then(Value::as_str);
@@ -156,9 +162,11 @@ impl<'a> Line<'a> {
             by: plain("by"),
             // Whether there is an answer is told by the key alone.
             text: record.get("text").map(|text| text.as_str().unwrap_or_default().to_owned()),
+            times: record.get("times").and_then(Value::as_u64),
+            worked: text("worked").map(str::to_owned),
             held: text("held").map(str::to_owned),
             reads: reads.filter_map(Value::as_str).map(str::to_owned).collect(),
-            message: record.get("message").and_then(|message| serde_json::from_value(message.clone()).ok()),
+            message: record.get("message").and_then(|message| Shows::deserialize(message).ok()),
         }
     }
 }
@@ -168,20 +176,44 @@ impl<'a> Line<'a> {
 #[must_use]
 pub fn fold(records: &[Value]) -> BTreeMap<String, Standing> {
     let mut all = BTreeMap::new();
-    records.iter().for_each(|record| add(&mut all, Line::of(record)));
+    for line in records.iter().map(Line::of).filter(|line| letter::is_key(&line.key)) {
+        match all.get_mut(&*line.key) {
+            Some(standing) => Standing::take(standing, line),
+            None => all.entry(line.key.to_string()).or_default().take(line),
+        }
+    }
     all
 }
 
+/// What the log says about one message, and what its delivery noted for lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Noted<'a> {
+    /// Where it stands.
+    pub standing: Standing,
+    /// What a list shows of it.
+    pub shows: Option<Shows<'a>>,
+}
+
+/// What a log says of all messages, by the numbers of their keys.
+pub type Folded<'a> = HashMap<u64, Noted<'a>>;
+
 /// As [`fold`], of the bytes of a log; also how many lines could not be read (a torn one counts).
 #[must_use]
-pub fn fold_bytes(log: &[u8]) -> (BTreeMap<String, Standing>, usize) {
-    let (mut all, mut skipped) = (BTreeMap::new(), 0);
+pub fn fold_bytes(log: &[u8]) -> (Folded<'_>, usize) {
+    let (mut all, mut skipped) = (HashMap::new(), 0);
     for line in log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         // Nearly every line is as it should be, and read in one go.
         match serde_json::from_slice::<Line<'_>>(line) {
-            Ok(known) if line.starts_with(b"{") && (known.text.is_some() || &*known.event != "done") => add(&mut all, known),
+            Ok(mut known) if known.is_whole(line) => {
+                let shows = known.message.take();
+                add(&mut all, known, shows);
+            }
             _ => match serde_json::from_slice::<Value>(line) {
-                Ok(record) if record.is_object() => add(&mut all, Line::of(&record)),
+                Ok(record) if record.is_object() => {
+                    let mut line = Line::of(&record);
+                    let shows = line.message.take().map(Shows::into_owned);
+                    add(&mut all, Line { message: None, ..line }, shows);
+                }
                 _ => skipped += 1,
             },
         }
@@ -189,21 +221,37 @@ pub fn fold_bytes(log: &[u8]) -> (BTreeMap<String, Standing>, usize) {
     (all, skipped)
 }
 
-fn add(all: &mut BTreeMap<String, Standing>, line: Line<'_>) {
-    if !letter::is_key(&line.key) {
-        return;
+/// What `take` makes of a line; `None` where it can't be read.
+pub(super) fn line_of<T>(line: &[u8], take: impl FnOnce(&Line<'_>) -> T) -> Option<T> {
+    match serde_json::from_slice::<Line<'_>>(line) {
+        Ok(known) if known.is_whole(line) => Some(take(&known)),
+        _ => serde_json::from_slice::<Value>(line).ok().filter(Value::is_object).map(|record| take(&Line::of(&record))),
     }
-    match all.get_mut(&*line.key) {
-        Some(standing) => standing.take(line),
-        None => all.entry(line.key.to_string()).or_default().take(line),
+}
+
+fn add<'a>(all: &mut Folded<'a>, line: Line<'_>, shows: Option<Shows<'a>>) {
+    let Some(number) = letter::number(&line.key) else { return };
+    let noted = all.entry(number).or_default();
+    match &*line.event {
+        "filed" => noted.shows = shows,
+        "pruned" => *noted = Noted::default(),
+        _ => noted.standing.take(line),
     }
+}
+
+/// Whether an event says that somebody dealt with a message.
+pub(super) fn is_work(event: &str) -> bool {
+    matches!(event, "taken" | "applied" | "done" | "declined")
 }
 
 /// When somebody last dealt with a message of this inbox.
 #[must_use]
 pub fn last_worked(records: &[Value]) -> Option<&str> {
-    let works = |record: &&Value| matches!(record.get("event").and_then(Value::as_str), Some("taken" | "applied" | "done" | "declined"));
-    records.iter().rev().find(works)?.get("at")?.as_str()
+    let works = |record: &&Value| record.get("event").and_then(Value::as_str).is_some_and(is_work);
+    let newest = records.iter().rev().find(works).and_then(|record| record.get("at")?.as_str());
+    // What said it may have been left out of the log since: then its first line does.
+    let noted = records.first().filter(|first| first["event"] == "compacted").and_then(|first| first.get("worked")?.as_str());
+    newest.max(noted)
 }
 
 /// A record for the log.
@@ -257,10 +305,11 @@ mod tests {
             "[]".to_owned(),
             "{\"key\":\"0123456789abc".to_owned(),
         ];
-        let (all, skipped) = fold_bytes(lines.join("\n").as_bytes());
-        let one = &all[KEY];
+        let log = lines.join("\n");
+        let (all, skipped) = fold_bytes(log.as_bytes());
+        let Noted { standing: one, shows } = &all[&letter::number(KEY).unwrap()];
         assert_eq!((skipped, one.state, one.answer.is_some(), one.closed.as_deref()), (2, State::Done, true, Some("")));
-        assert_eq!((one.added[0].reads.as_slice(), one.again, one.shows.is_none()), (["a".to_owned()].as_slice(), 1, true));
+        assert_eq!((one.added[0].reads.as_slice(), one.again, shows.is_none()), (["a".to_owned()].as_slice(), 1, true));
     }
 
     fn odd() -> impl Strategy<Value = Value> {
@@ -290,7 +339,9 @@ mod tests {
                 record
             }).collect();
             let bytes: String = records.iter().map(|record| format!("{record}\n")).collect();
-            prop_assert_eq!(fold_bytes(bytes.as_bytes()), (fold(&records), 0));
+            let (all, skipped) = fold_bytes(bytes.as_bytes());
+            let standing = all.get(&letter::number(KEY).unwrap()).map(|noted| noted.standing.clone());
+            prop_assert_eq!((standing, skipped), (fold(&records).remove(KEY), 0));
         }
     }
 }

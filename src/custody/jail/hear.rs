@@ -40,7 +40,7 @@ impl Hearer {
     /// Hears one call, before it is carried out.
     pub fn hear(&mut self, call: &Call) {
         let found = real::real(&call.path, call.follow);
-        if found.trouble.is_some() || self.refused.contains_key(&found.path) {
+        if found.trouble.is_some() || self.refused.contains_key(&found.path) || is_own_mail(call, &found.path) {
             return;
         }
         let Some(pinned) = self.refuses(call.op, &found.path) else { return };
@@ -70,6 +70,11 @@ impl Hearer {
     pub fn end(self) -> (BTreeMap<PathBuf, Refused>, usize) {
         (self.refused, self.more)
     }
+}
+
+/// Whether loci itself tries to deliver: it has another way where it can't.
+fn is_own_mail(call: &Call, path: &Path) -> bool {
+    call.program == "loci" && climb::up(path).any(|dir| dir.ends_with(".loci/memory"))
 }
 
 /// Whether the call comes to nothing whoever owns the path: what is there already is not made, what is

@@ -41,6 +41,21 @@ pub struct Found {
     pub notes: Vec<String>,
 }
 
+impl Found {
+    /// Adds what was found in another tree; what stands here already stays.
+    pub fn add(&mut self, other: Self) {
+        for (path, point) in other.points {
+            self.points.entry(path).or_insert(point);
+        }
+        self.above.extend(other.above);
+        self.absent.extend(other.absent);
+        self.absent.sort();
+        self.absent.dedup();
+        self.linked.extend(other.linked);
+        self.notes.extend(other.notes);
+    }
+}
+
 /// The marks of a tree: what is not judged yet.
 #[derive(Debug, Default)]
 struct Marks {

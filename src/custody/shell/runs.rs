@@ -65,7 +65,7 @@ impl Engine<'_> {
             return Some(path.clone());
         }
         let own = sh.vars.contains_key("PATH");
-        if !own && !self.fs.changed() {
+        if !own && !self.fs.made_named(name) {
             return None;
         }
         let paths = self.var(sh, "PATH")?;

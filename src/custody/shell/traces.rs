@@ -74,9 +74,10 @@ impl Picture<'_> {
         }
     }
 
-    /// Whether the command has changed anything at all.
-    pub(crate) fn changed(&self) -> bool {
-        !self.left.is_empty()
+    /// Whether the command has put something of this name anywhere.
+    pub(crate) fn made_named(&self, name: &str) -> bool {
+        super::fuel::did(self.left.len());
+        self.left.keys().any(|path| path.strip_suffix(name).is_some_and(|dir| dir.ends_with('/')))
     }
 
     /// Whether the command has changed anything below a directory, apart from one file.

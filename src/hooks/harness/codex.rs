@@ -4,14 +4,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Call, Point, Relay, Seam, Take, Wiring, flat, spoken};
+use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken_with};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "codex",
     title: "Codex",
     points: POINTS,
     read: flat,
-    answer: spoken,
+    answer,
     wiring: Wiring {
         folder: ".codex",
         moved_by: ("CODEX_HOME", ""),
@@ -28,7 +28,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
 };
 
 /// Its events. It takes a rewritten input only together with leave to run it, which would stand in for
-/// its user's: so none is given.
+/// its user's: so none is given but where that user has said so.
 const POINTS: &[Point] = &[
     Point { native: "SessionStart", seam: Seam::BeforeRun, takes: &[Take::Context] },
     Point { native: "UserPromptSubmit", seam: Seam::BeforeIteration, takes: &[Take::Block, Take::Context] },
@@ -36,6 +36,15 @@ const POINTS: &[Point] = &[
     Point { native: "PreToolUse", seam: Seam::BeforeTool, takes: &[Take::Block, Take::Context] },
     Point { native: "PostToolUse", seam: Seam::AfterTool, takes: &[Take::Context] },
 ];
+
+fn answer(point: &Point, answer: &Answer) -> Reply {
+    spoken_with(point, answer, |specific| {
+        if let Some(input) = answer.input.as_ref().filter(|_| answer.leave) {
+            specific.insert("permissionDecision".to_owned(), json!("allow"));
+            specific.insert("updatedInput".to_owned(), input.clone());
+        }
+    })
+}
 
 /// Seconds; the gate answers in two, and hooks that it asks in their own time after that.
 const TIMEOUT: u64 = 35;

@@ -120,8 +120,13 @@ const NUMBER_AT: u32 = 0;
 const MACHINE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
-/// The program of the filter.
-fn program(machine: u32) -> Vec<libc::sock_filter> {
+/// Whether a call is the end of a process.
+pub(super) fn is_end(number: i32) -> bool {
+    libc::c_long::from(number) == libc::SYS_exit_group
+}
+
+/// The program of the filter; with `ends`, the end of each process is heard as well.
+fn program(machine: u32, ends: bool) -> Vec<libc::sock_filter> {
     let plain = |code: u16, k: u32| libc::sock_filter { code, jt: 0, jf: 0, k };
     let branch = |code: u16, k: u32, jt: u8, jf: u8| libc::sock_filter { code, jt, jf, k };
     // Calls of another machine (32 bits) pass unheard.
@@ -140,18 +145,21 @@ fn program(machine: u32) -> Vec<libc::sock_filter> {
             None => code.extend([branch(IF_EQUAL, number, 0, 1), plain(RETURN, NOTIFY)]),
         }
     }
+    if ends {
+        code.extend([branch(IF_EQUAL, u32::try_from(libc::SYS_exit_group).unwrap_or(u32::MAX), 0, 1), plain(RETURN, NOTIFY)]);
+    }
     code.push(plain(RETURN, ALLOW));
     code
 }
 
 /// Puts the filter on this process; the handle that hears.
 #[expect(unsafe_code, reason = "nix has no filters")]
-pub(super) fn install() -> Result<OwnedFd, Errno> {
+pub(super) fn install(ends: bool) -> Result<OwnedFd, Errno> {
     const SET_MODE_FILTER: libc::c_long = 1;
     const NEW_LISTENER: libc::c_long = 1 << 3;
     /// Only a signal that kills ends the wait of a call that is being heard (5.19).
     const WAIT_KILLABLE: libc::c_long = 1 << 5;
-    let mut code = program(MACHINE.ok_or(Errno::ENOSYS)?);
+    let mut code = program(MACHINE.ok_or(Errno::ENOSYS)?, ends);
     let length = u16::try_from(code.len()).map_err(|_| Errno::E2BIG)?;
     let program = libc::sock_fprog { len: length, filter: code.as_mut_ptr() };
     // SAFETY: the program lives for the call, and the length is its own; what comes back is a handle
@@ -197,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_program_fits_and_jumps_nowhere_outside() {
-        let code = program(1);
+        let code = program(1, true);
         assert!(code.len() < 4096);
         for (at, one) in code.iter().enumerate() {
             assert!(at + 1 + usize::from(one.jt.max(one.jf)) < code.len() + usize::from(one.code == RETURN), "{at}");

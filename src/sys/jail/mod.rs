@@ -37,6 +37,11 @@ pub enum Access {
         /// An empty directory on the same disk, for the kernel.
         work: PathBuf,
     },
+    /// Another directory is seen in its place, and can be changed.
+    Other {
+        /// That one.
+        from: PathBuf,
+    },
 }
 
 /// One mount over a path that is there.
@@ -61,6 +66,10 @@ pub struct Jailed<'a> {
     pub args: &'a [OsString],
     /// Variables that are set for it, besides the environment of this process.
     pub vars: &'a [(&'static str, OsString)],
+    /// Whether the directory that it ends in is wanted.
+    pub keep_cwd: bool,
+    /// Whether [`Event::Idle`] is wanted.
+    pub idle: bool,
 }
 
 /// How far the way into the jail had been gone when it ended.
@@ -177,6 +186,17 @@ pub struct Outcome {
     pub survivors: Vec<(i32, String)>,
     /// Why nobody listened to it, where that is so: the errno.
     pub unheard: Option<i32>,
+    /// The directory that it stood in when it ended, where that was wanted and could be heard.
+    pub cwd: Option<PathBuf>,
+}
+
+/// What is told while a command runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// It is about to write.
+    Call(Call),
+    /// A second or so has gone by.
+    Idle,
 }
 
 /// What a system call would do to its path.
@@ -229,12 +249,14 @@ pub struct Call {
 }
 
 /// Runs a command in a jail and waits for it. `hear` gets each call that would write, before the
-/// kernel carries it out or refuses it; it can't change that.
+/// kernel carries it out or refuses it; it can't change that. The command finds [`env::LOCI_JAIL`] set.
+///
+/// [`env::LOCI_JAIL`]: super::env::LOCI_JAIL
 ///
 /// # Errors
 /// Where the jail can't be set up, or the command not be started: nothing was run.
 #[cfg(target_os = "linux")]
-pub fn run(jailed: &Jailed<'_>, hear: Option<&mut dyn FnMut(Call)>) -> Result<Outcome, Trouble> {
+pub fn run(jailed: &Jailed<'_>, hear: Option<&mut dyn FnMut(Event)>) -> Result<Outcome, Trouble> {
     run::run(jailed, hear)
 }
 
@@ -243,17 +265,17 @@ pub fn run(jailed: &Jailed<'_>, hear: Option<&mut dyn FnMut(Call)>) -> Result<Ou
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn run(_: &Jailed<'_>, _: Option<&mut dyn FnMut(Call)>) -> Result<Outcome, Trouble> {
+pub fn run(_: &Jailed<'_>, _: Option<&mut dyn FnMut(Event)>) -> Result<Outcome, Trouble> {
     Err(Trouble { stage: Stage::System, path: None, errno: nix::libc::ENOSYS })
 }
 
-/// Sets up a jail without mounts in a child, and ends it there: what the kernel lets us do here.
+/// Sets up a jail with these mounts in a child, and ends it there: what the kernel lets us do here.
 ///
 /// # Errors
 /// As [`run()`].
 #[cfg(target_os = "linux")]
-pub fn probe() -> Result<(), Trouble> {
-    run::probe()
+pub fn probe(mounts: &[Mount]) -> Result<(), Trouble> {
+    run::probe(mounts)
 }
 
 /// As elsewhere.
@@ -261,8 +283,22 @@ pub fn probe() -> Result<(), Trouble> {
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
-pub fn probe() -> Result<(), Trouble> {
+pub fn probe(_: &[Mount]) -> Result<(), Trouble> {
     Err(Trouble { stage: Stage::System, path: None, errno: nix::libc::ENOSYS })
+}
+
+/// Whether this process runs in a jail: what [`run()`] has set names the very mounts that it sees.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn is_inside() -> bool {
+    super::env::var(super::env::LOCI_JAIL).is_some_and(|name| std::fs::read_link(run::MOUNTS).is_ok_and(|mine| mine.as_os_str() == name))
+}
+
+/// There is none to be in.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub fn is_inside() -> bool {
+    false
 }
 
 /// Where something is mounted below these directories by now.

@@ -56,6 +56,7 @@ fn copies(mounts: &[Mount]) -> Result<Vec<Ready>, Failed> {
         let failed = |stage: Stage| move |errno: Errno| (stage, Some(mount.path.clone()), errno);
         match &mount.access {
             Access::Overlay { upper, work } => Layer::open(&mount.path, upper, work).map(Ready::Layer),
+            Access::Other { from } => open_tree(from).map(Ready::Copy).map_err(failed(Stage::Clone)),
             Access::Keep => open_tree(&mount.path).map(Ready::Copy).map_err(failed(Stage::Clone)),
             Access::ReadOnly => {
                 let tree = open_tree(&mount.path).map_err(failed(Stage::Clone))?;
@@ -83,7 +84,7 @@ fn by_copies(mounts: &[Mount], copies: Vec<Ready>) -> Result<(), Failed> {
 fn by_binding(mounts: &[Mount]) -> Result<(), Failed> {
     let layer = |mount: &Mount| match &mount.access {
         Access::Overlay { upper, work } => Layer::open(&mount.path, upper, work).map(Some),
-        Access::Keep | Access::ReadOnly => Ok(None),
+        Access::Keep | Access::ReadOnly | Access::Other { .. } => Ok(None),
     };
     let layers = mounts.iter().map(layer).collect::<Result<Vec<_>, _>>()?;
     for (Mount { path, access }, layer) in mounts.iter().zip(layers) {
@@ -92,7 +93,8 @@ fn by_binding(mounts: &[Mount]) -> Result<(), Failed> {
             overlay(path, &layer)?;
             continue;
         }
-        mount(Some(path), path, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>).map_err(failed(Stage::Mount))?;
+        let from = if let Access::Other { from } = access { from } else { path };
+        mount(Some(from), path, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>).map_err(failed(Stage::Mount))?;
         let read_only = *access == Access::ReadOnly;
         for (point, flags) in mounts_below(path).map_err(failed(Stage::ReadOnly))? {
             let all = MsFlags::MS_BIND | MsFlags::MS_REMOUNT;

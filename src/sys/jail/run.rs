@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, OsStr};
 use std::io::{Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
@@ -19,7 +19,12 @@ use nix::unistd::{ForkResult, Pid, fork};
 use super::enter::{self, Way};
 use super::mounts::{self, Failed};
 use super::watch::{self, Listener};
-use super::{Call, Ending, Jailed, Outcome, STAGES, Stage, Trouble};
+use super::{Ending, Event, Jailed, Outcome, STAGES, Stage, Trouble};
+
+/// What names the mounts that a process sees.
+pub(super) const MOUNTS: &str = "/proc/self/ns/mnt";
+/// How long is waited before it is told that nothing has happened, in milliseconds.
+const IDLE: u16 = 1_000;
 
 /// What is meant for the command and not for us.
 const FORWARDED: [Signal; 9] = [
@@ -39,7 +44,7 @@ fn start<E: Into<std::io::Error>>(error: E) -> Trouble {
 }
 
 /// Runs the command; see [`super::run()`].
-pub(super) fn run(jailed: &Jailed<'_>, mut hear: Option<&mut dyn FnMut(Call)>) -> Result<Outcome, Trouble> {
+pub(super) fn run(jailed: &Jailed<'_>, mut hear: Option<&mut dyn FnMut(Event)>) -> Result<Outcome, Trouble> {
     let mut held: SigSet = FORWARDED.into_iter().collect();
     held.add(Signal::SIGCHLD);
     let mut before = SigSet::empty();
@@ -70,7 +75,7 @@ pub(super) fn run(jailed: &Jailed<'_>, mut hear: Option<&mut dyn FnMut(Call)>) -
     drop(told);
     let listener = sockets.and_then(|(theirs, ours)| {
         drop(ours);
-        filter_of(theirs)
+        filter_of(theirs, child)
     });
     let mut text = Vec::new();
     report.read_to_end(&mut text).map_err(start)?;
@@ -86,7 +91,7 @@ pub(super) fn run(jailed: &Jailed<'_>, mut hear: Option<&mut dyn FnMut(Call)>) -
     };
     let listener = listener.and_then(Result::ok);
     let namespace = std::fs::metadata(format!("/proc/{child}/ns/mnt")).map(|meta| std::os::unix::fs::MetadataExt::ino(&meta)).ok();
-    let ending = wait(child, &held, listener.as_ref(), &mut hear).map_err(start)?;
+    let ending = wait(child, &held, listener.as_ref(), &mut hear, jailed.idle).map_err(start)?;
     let mut survivors = Vec::new();
     if listener.as_ref().is_none_or(|listener| !listener.is_over()) {
         survivors = namespace.map(watch::living_in).unwrap_or_default();
@@ -95,21 +100,19 @@ pub(super) fn run(jailed: &Jailed<'_>, mut hear: Option<&mut dyn FnMut(Call)>) -
         }
     }
     restore();
-    Ok(Outcome { ending, survivors, unheard })
+    let cwd = listener.as_ref().and_then(Listener::ended_in);
+    Ok(Outcome { ending, survivors, unheard, cwd })
 }
 
 /// Goes in and out again: whether it can be done.
-pub(super) fn probe() -> Result<(), Trouble> {
+pub(super) fn probe(mounts: &[super::Mount]) -> Result<(), Trouble> {
     let (mut report, told) = std::io::pipe().map_err(start)?;
     #[expect(unsafe_code, reason = "a namespace can't be left again")]
     // SAFETY: this program has one thread at this time, so the child may do whatever a program may.
     match unsafe { fork() }.map_err(start)? {
         ForkResult::Child => {
             drop(report);
-            let failed = enter::namespaces().and_then(|_| {
-                let root = [super::Mount { path: PathBuf::from("/proc/self"), access: super::Access::ReadOnly }];
-                mounts::mount_all(&root)
-            });
+            let failed = enter::namespaces().and_then(|_| mounts::mount_all(mounts));
             match failed {
                 Err((stage, path, errno)) => tell(told, stage, path, errno),
                 Ok(()) => super::super::process::end_here(0),
@@ -126,9 +129,9 @@ pub(super) fn probe() -> Result<(), Trouble> {
 }
 
 /// The handle that hears, or why there is none; nothing where the child ended before.
-fn filter_of(socket: OwnedFd) -> Option<Result<Listener, i32>> {
+fn filter_of(socket: OwnedFd, child: Pid) -> Option<Result<Listener, i32>> {
     if let Some(fd) = super::filter::receive(socket.as_fd()) {
-        return Some(Ok(Listener::new(fd)));
+        return Some(Ok(Listener::new(fd, child.as_raw())));
     }
     let mut number = [0_u8; 4];
     std::os::unix::net::UnixStream::from(socket).read_exact(&mut number).ok()?;
@@ -159,7 +162,8 @@ fn entered(jailed: &Jailed<'_>, before: &SigSet, socket: Option<OwnedFd>) -> Res
     nix::unistd::chdir(jailed.cwd).map_err(|errno| (Stage::Directory, Some(jailed.cwd.to_owned()), errno))?;
     enter::close_directories();
     let (program, args) = words(jailed.program, jailed.args).map_err(|errno| (Stage::Command, None, errno))?;
-    for (name, value) in jailed.vars {
+    let mounts = std::fs::read_link(MOUNTS).map(PathBuf::into_os_string).unwrap_or_default();
+    for (name, value) in jailed.vars.iter().chain([&(super::super::env::LOCI_JAIL, mounts)]) {
         #[expect(unsafe_code, reason = "the environment of this process is what the command gets")]
         // SAFETY: one thread.
         unsafe {
@@ -178,7 +182,7 @@ fn entered(jailed: &Jailed<'_>, before: &SigSet, socket: Option<OwnedFd>) -> Res
         super::super::process::end_here(1);
     }
     if let Some(socket) = socket {
-        let sent = super::filter::install().and_then(|listener| super::filter::send(socket.as_fd(), &listener));
+        let sent = super::filter::install(jailed.keep_cwd).and_then(|listener| super::filter::send(socket.as_fd(), &listener));
         if let Err(errno) = sent {
             // A byte without a handle, then the number.
             let mut stream = std::os::unix::net::UnixStream::from(socket);
@@ -220,13 +224,25 @@ fn trouble(text: &[u8]) -> Option<Trouble> {
 }
 
 /// Waits for the end of the command. What it tries is heard, what is sent to us is handed on.
-fn wait(child: Pid, held: &SigSet, listener: Option<&Listener>, hear: &mut Option<&mut dyn FnMut(Call)>) -> Result<Ending, Errno> {
+fn wait(
+    child: Pid,
+    held: &SigSet,
+    listener: Option<&Listener>,
+    hear: &mut Option<&mut dyn FnMut(Event)>,
+    idle: bool,
+) -> Result<Ending, Errno> {
     let signals = SignalFd::with_flags(held, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let process = handle_of(child)?;
     loop {
         let mut watched = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(process.as_fd(), PollFlags::POLLIN)];
         watched.extend(listener.map(|listener| PollFd::new(listener.fd(), PollFlags::POLLIN)));
-        match poll(&mut watched, PollTimeout::NONE) {
+        match poll(&mut watched, if idle { PollTimeout::from(IDLE) } else { PollTimeout::NONE }) {
+            Ok(0) => {
+                if let Some(hear) = hear {
+                    hear(Event::Idle);
+                }
+                continue;
+            }
             Ok(_) => {}
             Err(Errno::EINTR) => continue,
             Err(errno) => return Err(errno),
@@ -290,11 +306,26 @@ fn hand_over(listener: &Listener) {
                 #[expect(unsafe_code, reason = "nix wants the target as an owned handle, and these three belong to nobody")]
                 // SAFETY: each standard stream is replaced in one step.
                 unsafe {
-                    libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&nothing), stream);
+                    libc::dup2(nothing.as_raw_fd(), stream);
                 }
             }
         }
+        // What somebody waits for the end of is not ours to keep open.
+        close_but(listener.fd().as_raw_fd());
         listener.serve_to_the_end();
         super::super::process::end_here(0)
+    }
+}
+
+/// Closes every handle but the standard streams and this one.
+fn close_but(kept: RawFd) {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let numbers: Vec<RawFd> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2 && *number != kept) {
+        #[expect(unsafe_code, reason = "numbers out of the kernel's own list, which this process uses no more")]
+        // SAFETY: nothing that owns one of them is used or dropped before this process ends.
+        unsafe {
+            libc::close(number);
+        }
     }
 }

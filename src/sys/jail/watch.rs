@@ -1,5 +1,6 @@
 //! Hearing what a command tries: each call is read, told, and let go on.
 
+use std::cell::RefCell;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
@@ -9,14 +10,19 @@ use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::filter::{self, Heard, Names};
-use super::{Call, Op};
+use super::{Call, Event, Op};
 
 /// The longest path that the kernel takes.
 const MAX_PATH: usize = 4096;
 const PAGE: u64 = 4096;
 
 /// The listening end of the filter.
-pub(super) struct Listener(OwnedFd);
+pub(super) struct Listener {
+    fd: OwnedFd,
+    /// The command itself: what it stands in when it ends is kept.
+    leader: i32,
+    ended_in: RefCell<Option<PathBuf>>,
+}
 
 // The requests of the handle, by the kernel's numbers.
 const RECEIVE: u32 = 0xc050_2100;
@@ -26,17 +32,22 @@ const SET_FLAGS: u32 = 0x4008_2104;
 
 impl Listener {
     #[expect(unsafe_code, reason = "nix does not have the request")]
-    pub(super) fn new(fd: OwnedFd) -> Self {
+    pub(super) fn new(fd: OwnedFd, leader: i32) -> Self {
         // The one who answers is woken on the processor of the one who waits (6.6): faster, no more.
         // SAFETY: the request takes a number.
         unsafe {
             let _ = libc::ioctl(fd.as_raw_fd(), SET_FLAGS as _, 1_u64);
         }
-        Self(fd)
+        Self { fd, leader, ended_in: RefCell::default() }
     }
 
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        std::os::fd::AsFd::as_fd(&self.0)
+        std::os::fd::AsFd::as_fd(&self.fd)
+    }
+
+    /// The directory that the command stood in when it ended, where that was heard.
+    pub(super) fn ended_in(&self) -> Option<PathBuf> {
+        self.ended_in.borrow().clone()
     }
 
     /// Whether nobody is left that could be heard.
@@ -48,8 +59,8 @@ impl Listener {
 
     /// Takes one call that waits, tells it, and lets it go on.
     #[expect(unsafe_code, reason = "nix does not have the requests")]
-    pub(super) fn step(&self, mut hear: Option<&mut dyn FnMut(Call)>) {
-        let fd = self.0.as_raw_fd();
+    pub(super) fn step(&self, mut hear: Option<&mut dyn FnMut(Event)>) {
+        let fd = self.fd.as_raw_fd();
         // SAFETY: both are plain numbers throughout, for which zero is a value; the kernel fills them
         // within their size.
         unsafe {
@@ -58,11 +69,15 @@ impl Listener {
                 // Whoever called is gone by now.
                 return;
             }
-            if let Some(hear) = hear.as_mut() {
+            if filter::is_end(call.data.nr) {
+                if i32::try_from(call.pid).is_ok_and(|pid| pid == self.leader) {
+                    *self.ended_in.borrow_mut() = base(self.leader, u64::from(libc::AT_FDCWD.cast_unsigned()));
+                }
+            } else if let Some(hear) = hear.as_mut() {
                 let told = told(&call);
                 // A number of a process that has ended may be another's by now.
                 if libc::ioctl(fd, STILL_THERE as _, &raw const call.id) == 0 {
-                    told.into_iter().for_each(hear);
+                    told.into_iter().map(Event::Call).for_each(hear);
                 }
             }
             let mut answer: libc::seccomp_notif_resp = std::mem::zeroed();

@@ -3,6 +3,7 @@ Started by `run-bodies` as a process of its own; reads a job, writes result.json
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from cell import Broken, Cell, at_terminal, run_job
@@ -58,6 +59,7 @@ class Body(Cell):
         put(self.repo + '/.loci/skills/mark/SKILL.md', '---\nname: mark\ndescription: %s. Use it for marks.\n---\nMark.\n' % SKILL)
         put(self.repo + '/owned/.loci/owner.md', '---\nowner: bob\n---\nAsk bob.\n')
         put(self.repo + '/owned/.loci/agent.md', '---\nid: bob\n---\n')
+        put(self.repo + '/owned/plan.txt', 'PLAN\n')
 
     def socket(self):
         """The program where the rig has it, and the words of the table above."""
@@ -76,7 +78,8 @@ class Body(Cell):
         os.chmod(stable, 0o755)
 
     def embody(self, message, *more):
-        words = ['run', 'agents/desk', message, '--runtime', self.harness.name, '--json', *more]
+        jail = ['--jail'] if self.job['jail'] else []
+        words = ['run', 'agents/desk', message, '--runtime', self.harness.name, '--json', *jail, *more]
         if self.harness.name in MODELS:
             words += ['--model', MODELS[self.harness.name]]
         env = {k: v for k, v in self.harness.env(self).items()}
@@ -95,7 +98,8 @@ class Body(Cell):
         seen = self.repo + '/seen.txt'
         shell = self.harness.shell(self, 'echo "$LOCI_AGENT $LOCI_BODY $LOCI_RUN" > seen.txt')
         write = self.harness.write(self, 'owned/new.txt', 'mine\n')
-        model = Model({'turns': [[shell], [write]], 'final': FINAL})
+        inside = [[call] for call in self.calls_inside()] if self.job['jail'] else []
+        model = Model({'turns': [[shell], *inside, [write]], 'final': FINAL})
         self.base = model.base
         self.harness.setup(self)
         self.socket()
@@ -122,6 +126,8 @@ class Body(Cell):
             why.append('the shell saw %s, not %s' % (found, wanted))
         if gated:
             why += self.guarded(wanted)
+        if self.job['jail']:
+            why += self.held(asked)
         why += self.resumed(model)
         put(self.root + '/requests.json', model.requests)
         left = [one for run in self.runs for one in run['left']]
@@ -130,6 +136,32 @@ class Body(Cell):
         why += ['lives on: ' + line for line in self.living()]
         return {'state': 'FAIL' if why else 'passed', 'why': why, 'gate': 'asked' if gated else 'no connector',
                 'session': 'no id' if not first['session'] else 'id'}
+
+    def calls_inside(self):
+        """A program that nobody can read writes into bob's directory; and mail of its own."""
+        shutil.copy('/bin/bash', self.repo + '/tool')
+        put(self.repo + '/hit.sh', 'echo programmed > owned/held.txt\n')
+        ask = '%s delegate bob --reads owned/plan.txt --idea "Say it in lower case"' % self.job['loci']
+        return [self.harness.shell(self, './tool hit.sh; echo went on'), self.harness.shell(self, ask)]
+
+    def held(self, asked):
+        why = []
+        if os.path.exists(self.repo + '/owned/held.txt'):
+            why.append("a program wrote into bob's directory")
+        if 'Read-only file system' not in asked:
+            why.append('the model was not told that the file system is read-only')
+        texts = self.mail()
+        for what, mark in (('what the program was refused', r'^tool: "run"$'), ('its mail', r'Say it in lower case')):
+            if not any(re.search(mark, text, re.M) and re.search(r'^from: "desk"$', text, re.M) for text in texts):
+                why.append('bob does not have ' + what)
+        waiting = self.repo + '/.loci/memory/outbox'
+        if os.path.isdir(waiting) and os.listdir(waiting):
+            why.append('mail waits in the outbox: %s' % os.listdir(waiting))
+        return why
+
+    def mail(self):
+        folder = self.repo + '/owned/.loci/memory/inbox/new'
+        return [open(os.path.join(folder, name)).read() for name in os.listdir(folder)] if os.path.isdir(folder) else []
 
     def guarded(self, wanted):
         """The gate was asked, knew who acts, and held."""
@@ -144,9 +176,7 @@ class Body(Cell):
                 why.append('%s did not reach the hook' % name)
         if os.path.exists(self.repo + '/owned/new.txt'):
             why.append("the write into bob's directory arrived")
-        folder = self.repo + '/owned/.loci/memory/inbox/new'
-        mail = [open(os.path.join(folder, name)).read() for name in os.listdir(folder)] if os.path.isdir(folder) else []
-        if not any(re.search(r'^from: "desk"$', text, re.M) for text in mail):
+        if not any(re.search(r'^from: "desk"$', text, re.M) for text in self.mail()):
             why.append('no mail from desk lies in the inbox of bob')
         return why
 

@@ -174,6 +174,9 @@ class Cell:
         model = Model(scenario.script())
         self.base = model.base
         self.harness.setup(self)
+        if self.scenario in ('program', 'typed') and self.harness.name == 'codex':
+            # It takes another input only with leave to run it, which its user gives here.
+            put(self.home + '/.loci/config.yaml', 'rewrite: [codex]\n')
         self.commit()
         self.connect()
         before = self.owned_bytes()

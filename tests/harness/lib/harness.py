@@ -44,6 +44,7 @@ class Harness:
     before = ''            # its before-tool event
     events = ()            # every event that `--record` listens to
     has_agents = True      # whether a sub-agent can be started from a script
+    holds = False          # whether its user can let a hook put a command into `loci exec`
     connect_flags = ()     # what `loci connect` is told besides
     limit = 60             # seconds for one run of the CLI
     timeout_unit = 1       # hook timeouts: 1 = seconds, 1000 = milliseconds
@@ -57,6 +58,10 @@ class Harness:
     def shell(self, cell, command): raise NotImplementedError
     def read(self, cell, path): raise NotImplementedError
     def patch(self, cell, text=PATCH): return None
+
+    def typed(self, cell):
+        """Turns that type into a shell which stays open; None where that is asked about, or can't be done."""
+        return None
 
     def unhook(self, cell):
         """A command that switches hooks off in a way that works at once; None where there is none."""
@@ -80,6 +85,7 @@ class Claude(Harness):
     name, before = 'claude', 'PreToolUse'
     events = ('PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'UserPromptSubmit', 'SessionStart',
               'SessionEnd', 'Stop', 'SubagentStart', 'SubagentStop', 'CwdChanged', 'ConfigChange')
+    holds = True
     # The tools that write, and the rest. Only the first may close when the gate is gone: nobody is kept from reading.
     writers = 'Write|Edit|MultiEdit|NotebookEdit|Bash|Monitor'
 
@@ -131,6 +137,14 @@ class Codex(Harness):
     name, before = 'codex', 'PreToolUse'
     events = ('PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'Stop', 'SubagentStart', 'SubagentStop')
     connect_flags = ('--trust',)
+    holds = True
+
+    def typed(self, cell):
+        def line(text):
+            return [{'tool': 'write_stdin', 'input': {'session_id': '{{NUMBER:session ID (\\d+)}}', 'chars': text + '\n',
+                                                      'yield_time_ms': 1500}}]
+        return [[{'tool': 'exec_command', 'input': {'cmd': 'bash -i', 'tty': True, 'yield_time_ms': 1500}}],
+                line('echo typed by alice > owned/typed.txt'), line('echo typed by alice > notes/typed.txt'), line('exit')]
 
     def write(self, cell, path, text):
         body = ''.join('+%s\n' % line for line in text.splitlines())
@@ -235,6 +249,7 @@ class Gemini(Harness):
 
 class Pi(Harness):
     name, before, has_agents = 'pi', 'tool_call', False
+    holds = True
     events = ('tool_call', 'tool_result', 'session_start', 'session_shutdown', 'input', 'before_agent_start',
               'agent_start')
 

@@ -24,10 +24,10 @@ def gated(run, scenario):
         why.append('bytes of bob were changed: ' + ', '.join(sorted(names)))
     for mark in scenario.refused:
         why += refusal(run, mark)
-    if not scenario.refused and run.inbox:
+    if not scenario.refused and not scenario.unseen and run.inbox:
         why.append('mail for bob, though nothing was refused')
     why += passing(run, scenario)
-    return {'state': 'FAIL' if why else 'refused' if scenario.refused else 'passed', 'why': why}
+    return {'state': 'FAIL' if why else 'refused' if scenario.refused or scenario.unseen else 'passed', 'why': why}
 
 
 def refusal(run, mark):

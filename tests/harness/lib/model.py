@@ -6,7 +6,8 @@ Speaks the four APIs that the harnesses use: Anthropic Messages, OpenAI Response
 script = {"turns": [[CALL, …], …], "agents": {TEXT: turns}, "final": TEXT}
 CALL = {"tool": NAME, "input": {…}} or, for a tool that takes free text, {"custom": NAME, "input": TEXT}
 `agents`: other turns for a conversation whose first words hold TEXT (that is how a sub-agent is told apart).
-{{LAST:regex}} in an input: group 1 of the last match in the request, for ids that only the harness knows.
+{{LAST:regex}} in an input: group 1 of the last match in the request, for ids that only the harness knows; as a whole
+value {{NUMBER:regex}}, the same as a number.
 """
 import gzip
 import json
@@ -62,7 +63,10 @@ class Model:
         def last(match):
             found = re.findall(json.loads('"%s"' % match.group(1)), raw)
             return json.dumps(found[-1] if found else '')[1:-1]
-        return json.loads(re.sub(r'\{\{LAST:(.*?)\}\}', last, json.dumps(turn)))
+        def number(match):
+            return last(match) or '0'
+        text = re.sub(r'"\{\{NUMBER:(.*?)\}\}"', number, json.dumps(turn))
+        return json.loads(re.sub(r'\{\{LAST:(.*?)\}\}', last, text))
 
     def handler(model):
         class Handler(BaseHTTPRequestHandler):

@@ -1,8 +1,10 @@
 """What is tried. A scenario is a script for the model and what must be true afterwards."""
-from harness import SUBTASK
+import shutil
+
+from harness import SUBTASK, put
 
 # name -> one word for the table
-NAMES = ('write', 'edit', 'patch', 'shell', 'read', 'link', 'own', 'subagent', 'unhook')
+NAMES = ('write', 'edit', 'patch', 'shell', 'read', 'link', 'own', 'subagent', 'unhook', 'program', 'typed')
 
 # How the gate can fail, for `--failures`.
 FAILURES = ('missing', 'killed', 'slow', 'garbage-in', 'garbage-out')
@@ -12,12 +14,13 @@ OWNED = {'a.txt': 'alpha\nbeta\ngamma\n', 'b.txt': 'words of bob\n'}
 
 
 class Scenario:
-    def __init__(self, turns, agents=None, refused=(), kept=None, heard=()):
+    def __init__(self, turns, agents=None, refused=(), kept=None, heard=(), unseen=False):
         self.turns = turns
         self.agents = agents or {}
         self.refused = refused   # texts that mark the calls which have to be refused
         self.kept = kept or {}   # file -> text that has to be in it afterwards
         self.heard = heard       # texts that the model has to have received
+        self.unseen = unseen     # what was typed where no hook is asked: nobody gets an answer with an id
 
     def script(self):
         return {'turns': self.turns, 'agents': self.agents}
@@ -63,4 +66,18 @@ def build(name, harness, cell):
         off = h.unhook(cell)
         return off and Scenario([[h.shell(cell, off)], [h.write(cell, 'owned/new.txt', 'written by alice\n')]],
                                 refused=['written by alice'])
+    if name == 'program':
+        # One that nobody can read: where the harness lets a hook rewrite a call, the kernel holds it.
+        return h.holds and Scenario([[h.shell(cell, program(cell))]], refused=['notes/hit.sh'])
+    if name == 'typed':
+        # Into a shell that stays open, with a tool that no hook is asked about.
+        turns = h.typed(cell)
+        return turns and Scenario(turns, kept={'notes/typed.txt': 'typed by alice'}, heard=['captured, NOT applied: create owned/typed.txt'], unseen=True)
     raise KeyError(name)
+
+
+def program(cell):
+    """A command that writes into bob's directory, which can't be read from it."""
+    shutil.copy('/bin/bash', cell.path('notes/tool'))
+    put(cell.path('notes/hit.sh'), 'echo programmed by alice > owned/held.txt\n')
+    return 'notes/tool notes/hit.sh'

@@ -14,7 +14,7 @@ fn letters(world: &Sandbox, place: &str) -> Vec<String> {
 #[test]
 fn an_agent_asks_with_what_it_read_and_wants() {
     let world = fixture();
-    let args = ["delegate", "bob", "--reads", "owned/a.txt:1-2", "free/x.txt", "--idea", "Say beta once", "--json"];
+    let args = ["delegate", "bob", "--reads", "owned/a.txt:1-2", "--reads", "free/x.txt", "--idea", "Say beta once", "--json"];
     let mut command = world.command("home/repo");
     command.args(args).env("LOCI_AGENT", "alice").env("LOCI_BODY", world.path("home/repo"));
     let said = Run::of(&mut command, None).exits(0).json();
@@ -41,6 +41,8 @@ fn what_is_missing_or_not_the_owners_is_refused() {
     for (args, code, part) in [
         (&["delegate", "bob", "--idea", "x"][..], 2, "--reads"),
         (&["delegate", "bob", "--reads", "owned/a.txt"], 2, "--idea"),
+        (&["delegate", "bob", "--reads", "owned/a.txt", "free/x.txt", "--idea", "x"], 2, "free/x.txt"),
+        (&["delegate", "bbo", "--reads", "owned/a.txt", "--idea", "x"], 2, "did you mean `bob`?"),
         (&["delegate", "bob", "--reads", "owned/a.txt", "--idea", " "], 2, "empty"),
         (&["delegate", "bob", "--reads", "nowhere", "--idea", "x"], 2, "not there"),
         (&["delegate", "bob", "--reads", "free/x.txt", "--idea", "x"], 2, "nothing of what you read"),
@@ -52,7 +54,8 @@ fn what_is_missing_or_not_the_owners_is_refused() {
         assert_eq!(run.code, Some(code), "{args:?}: {run:?}");
         assert!(run.stderr.contains(part), "{args:?}: {}", run.stderr);
     }
-    let dry = world.loci("home/repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "x", "--dry-run"]).exits(0);
+    // What was read takes one word: the owner may stand behind it.
+    let dry = world.loci("home/repo", ["delegate", "--reads", "owned/a.txt", "bob", "--idea", "x", "--dry-run"]).exits(0);
     assert!(dry.stdout.contains("would be"));
     assert!(letters(&world, "home/repo/owned").is_empty());
 }

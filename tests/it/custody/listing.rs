@@ -156,8 +156,8 @@ fn an_answer_that_was_read_goes_when_its_time_is_over() {
     let id = attempt_at(&world, &alice, &world.path(PLACE).join("a.txt"), "one\n", "2026-11-30T10:00:00Z").1[0].outcome.clone().unwrap().id;
     world.loci(PLACE, ["inbox", "done", &id, "--reply", "yes"]).exits(0);
     let alices = Mailbox::of(&world.path("home/repo"));
-    let answer = inbox::list(&alices).unwrap().messages.remove(0);
-    world.loci("home/repo", ["inbox", "done", &answer.shows.id]).exits(0);
+    let answer = inbox::Log::read(&alices).unwrap().list().unwrap().messages.remove(0).open().unwrap();
+    world.loci("home/repo", ["inbox", "done", &answer.id]).exits(0);
     assert_eq!(inbox::states(&alices).unwrap().0, [State::Done]);
     let text = fs::read_to_string(alices.log_file()).unwrap();
     let aged: String = text
@@ -172,8 +172,136 @@ fn an_answer_that_was_read_goes_when_its_time_is_over() {
     let second =
         attempt_at(&world, &alice, &world.path(PLACE).join("a.txt"), "two\n", "2026-11-30T10:00:00Z").1[0].outcome.clone().unwrap().id;
     world.loci(PLACE, ["inbox", "decline", &second, "--why", "no"]).exits(0);
-    let second = inbox::list(&alices).unwrap().messages.into_iter().find(|message| message.new).unwrap();
-    let run = world.loci("home/repo", ["inbox", "done", &second.shows.id]).exits(0);
+    let second =
+        inbox::Log::read(&alices).unwrap().list().unwrap().messages.into_iter().find(|message| message.new).unwrap().open().unwrap();
+    let run = world.loci("home/repo", ["inbox", "done", &second.id]).exits(0);
     assert!(run.stderr.contains("1 finished messages"), "{}", run.stderr);
     assert!(alices.find(&answer.key).unwrap().is_none() && alices.find(&second.key).unwrap().is_some());
+}
+
+/// What no delivery has put there is named, and keeps nothing else from being listed.
+#[test]
+fn what_is_no_message_is_named() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = busy();
+    let new = world.path(PLACE).join(".loci/memory/inbox/new");
+    let (before, _) = listed(&world, PLACE);
+    nix::unistd::mkfifo(&new.join("00000000000000aa.md"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    fs::create_dir(new.join("00000000000000bb.md")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", new.join("00000000000000cc.md")).unwrap();
+    fs::write(new.join(OsStr::from_bytes(b"\xff.md")), "x").unwrap();
+    fs::write(new.join("note.txt"), "x").unwrap();
+    let run = world.loci(PLACE, ["inbox", "--json"]).exits(0);
+    assert_eq!(run.json()["messages"].as_array().unwrap().len(), before.len());
+    for part in ["aa.md is a pipe", "bb.md is a directory", "cc.md is a link", "new/\\xff.md is no message", "note.txt is no message"] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+    // However many there are, a few are named.
+    (0..100).for_each(|n| fs::write(new.join(format!("x{n}")), "").unwrap());
+    let run = world.loci(PLACE, ["inbox"]).exits(0);
+    assert!(run.stderr.lines().count() < 20 && run.stderr.contains("97 more"), "{}", run.stderr);
+}
+
+/// A log from which a lot can be left out: repeats that are as long as records may be.
+fn long_log(world: &Sandbox, key: &str) -> String {
+    let log = fs::read_to_string(log(world, PLACE)).unwrap();
+    let again = json!({ "at": "2026-11-30T10:00:00Z", "key": key, "event": "again", "by": "alice", "pad": "x".repeat(700 << 10) });
+    format!("{log}{}", format!("{again}\n").repeat(13))
+}
+
+#[test]
+fn a_long_log_is_made_shorter_and_says_the_same() {
+    let world = busy();
+    let (before, _) = listed(&world, PLACE);
+    let id = prepared(&world);
+    world.loci(PLACE, ["inbox", "take", &id]).exits(0);
+    let text = fs::read_to_string(log(&world, PLACE)).unwrap();
+    assert!(text.len() < 1 << 20 && text.starts_with("{\"at\":") && text.contains("\"event\":\"compacted\""), "{}", text.len());
+    let (mut after, from_log) = listed(&world, PLACE);
+    let taken = after.iter().position(|message| message["id"] == id).unwrap();
+    assert!(from_log && after[taken]["state"] == "taken" && after[taken]["again"] == 13);
+    for field in ["state", "again", "path"] {
+        after[taken][field] = before[taken][field].clone();
+    }
+    assert_eq!(after, before);
+}
+
+/// Killed after each of its steps, the log is the old one or the new one; the next run ends it.
+#[test]
+fn a_log_that_is_made_shorter_survives_every_crash() {
+    let count = {
+        let world = busy();
+        let id = prepared(&world);
+        let ops = world.path("ops");
+        let mut command = world.command(PLACE);
+        command.args(["inbox", "take", &id]).env("LOCI_FAULT", format!("log:{}", ops.display()));
+        crate::sandbox::Run::of(&mut command, None).exits(0);
+        fs::read_to_string(ops).unwrap().lines().count()
+    };
+    assert!(count >= 4, "{count}");
+    for n in 1..=count {
+        for fault in [format!("kill:{n}"), format!("fail:{n}:28")] {
+            let world = busy();
+            let id = prepared(&world);
+            let mut command = world.command(PLACE);
+            command.args(["inbox", "take", &id]).env("LOCI_FAULT", &fault);
+            crate::sandbox::Run::of(&mut command, None);
+            let state = |world: &Sandbox| {
+                let (messages, from_log) = listed(world, PLACE);
+                let one = messages.iter().find(|message| message["id"] == id).unwrap().clone();
+                (messages.len(), from_log, one["again"].clone(), one["state"].as_str().unwrap().to_owned())
+            };
+            let (messages, from_log, again, _) = state(&world);
+            assert_eq!((messages, from_log, again), (3, true, json!(13)), "{fault}");
+            world.loci(PLACE, ["inbox", "take", &id]).exits(0);
+            assert_eq!(state(&world), (3, true, json!(13), "taken".to_owned()), "{fault}");
+        }
+    }
+}
+
+/// Makes the log long with repeats of the message that nobody has dealt with; its id.
+fn prepared(world: &Sandbox) -> String {
+    let (messages, _) = listed(world, PLACE);
+    let id = messages.iter().find(|message| message["state"] == "new").unwrap()["id"].as_str().unwrap().to_owned();
+    fs::write(log(world, PLACE), long_log(world, id.rsplit('-').next().unwrap())).unwrap();
+    id
+}
+
+/// Whoever appends while others make the log shorter loses nothing.
+#[test]
+fn several_at_once_make_a_log_shorter() {
+    let world = fixture();
+    let alice = agent("alice", world.path("home/repo"));
+    let ids: Vec<String> = (0..6)
+        .map(|n| attempt(&world, &alice, &world.path(PLACE).join(format!("{n}.txt")), "x\n").1[0].outcome.as_ref().unwrap().id.clone())
+        .collect();
+    fs::write(log(&world, PLACE), long_log(&world, ids[0].rsplit('-').next().unwrap())).unwrap();
+    let mut running: Vec<_> = ids
+        .iter()
+        .map(|id| world.command(PLACE).args(["inbox", "take", id]).stdout(std::process::Stdio::null()).spawn().unwrap())
+        .collect();
+    assert!(running.iter_mut().all(|child| child.wait().unwrap().success()));
+    assert!(fs::metadata(log(&world, PLACE)).unwrap().len() < 1 << 20);
+    let (messages, from_log) = listed(&world, PLACE);
+    assert!(from_log && messages.len() == 6 && messages.iter().all(|message| message["state"] == "taken"), "{messages:#?}");
+}
+
+/// Of several who answer a message at once, one does; the others are told that it is done.
+#[test]
+fn one_answer_is_given() {
+    let world = fixture();
+    let alice = agent("alice", world.path("home/repo"));
+    let id = attempt(&world, &alice, &world.path(PLACE).join("a.txt"), "x\n").1[0].outcome.as_ref().unwrap().id.clone();
+    let mut running: Vec<_> = (0..6)
+        .map(|n| {
+            let mut command = world.command(PLACE);
+            command.args(["inbox", "done", &id, "--reply", &format!("answer {n}")]);
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    let mut codes: Vec<_> = running.iter_mut().map(|child| child.wait().unwrap().code().unwrap()).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 1, 1, 1, 1, 1]);
+    assert_eq!(listed(&world, "home/repo").0.len(), 1);
 }

@@ -103,7 +103,9 @@ fn the_same_attempt_a_thousand_times_is_one_message() {
         .collect();
     assert!(ids.iter().all(|id| *id == ids[0]));
     assert_eq!(letters(&world, "home/repo/owned").len(), 1);
-    let contents = inbox::list(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
+    let mailbox = Mailbox::of(&world.path("home/repo/owned"));
+    let log = inbox::Log::read(&mailbox).unwrap();
+    let contents = log.list().unwrap();
     assert_eq!((contents.messages.len(), contents.messages[0].standing.again), (1, 1_000));
     // Another change, another target, another sender: each is a message of its own.
     attempt(&world, &alice, &path, "y");
@@ -129,7 +131,9 @@ fn gates_that_deliver_at_once_lose_nothing() {
             });
         }
     });
-    let contents = inbox::list(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
+    let mailbox = Mailbox::of(&world.path("home/repo/owned"));
+    let log = inbox::Log::read(&mailbox).unwrap();
+    let contents = log.list().unwrap();
     assert!(contents.notes.is_empty(), "{:?}", contents.notes);
     assert_eq!(contents.messages.len(), 5 + 8 * 5);
     let again: u64 = contents.messages.iter().map(|message| message.standing.again).sum();
@@ -192,7 +196,9 @@ fn a_write_on_the_wall_becomes_a_request_once_an_hour() {
     assert_eq!(letters(&world, "home").len(), 1);
     at("11:00", "---\nowner: eve\n---\n");
     assert_eq!(letters(&world, "home").len(), 2);
-    let contents = inbox::list(&Mailbox::of(&world.path("home"))).unwrap();
+    let mailbox = Mailbox::of(&world.path("home"));
+    let log = inbox::Log::read(&mailbox).unwrap();
+    let contents = log.list().unwrap();
     assert_eq!(contents.messages[0].standing.held.len(), 2);
     let held = fs::read_to_string(world.path("home/.loci/memory/inbox/held").join(&contents.messages[0].standing.held[0])).unwrap();
     assert!(held.contains("-owner: bob\n+owner: eve\n"), "{held}");
@@ -287,7 +293,9 @@ fn the_log_says_where_things_stand_though_it_is_torn() {
     let torn = fs::read_to_string(&log).unwrap() + "{\"at\":\"2026";
     fs::write(&log, torn).unwrap();
     attempt(&world, &alice, &path, "x");
-    let contents = inbox::list(&Mailbox::of(&world.path("home/repo/owned"))).unwrap();
+    let mailbox = Mailbox::of(&world.path("home/repo/owned"));
+    let log = inbox::Log::read(&mailbox).unwrap();
+    let contents = log.list().unwrap();
     assert_eq!((contents.messages[0].standing.state, contents.messages[0].standing.again), (State::New, 1));
     assert!(contents.notes[0].contains("1 lines"), "{:?}", contents.notes);
 }
@@ -313,6 +321,39 @@ fn a_message_is_never_longer_than_it_may_be() {
     assert!(count <= MAX && text.ends_with("does not depend on it."), "{count}\n{text}");
     assert!(text.contains("loci handover"), "{text}");
     let _ = Path::new("");
+}
+
+/// However many ask at once, a digest holds a hundred requests, and the rest is counted.
+#[test]
+fn requests_at_once_keep_the_bound() {
+    const SENDERS: usize = 128;
+    let world = fixture();
+    let bob = agent("bob", world.path("home/repo/owned"));
+    let path = world.path("home/repo/owned/.loci/owner.md");
+    std::thread::scope(|scope| {
+        for n in 0..SENDERS {
+            let (world, bob, path) = (&world, &bob, &path);
+            scope.spawn(move || {
+                let (_, deliveries) = attempt(world, bob, path, &format!("---\nowner: eve\n---\n{n}\n"));
+                deliveries[0].outcome.as_ref().unwrap();
+            });
+        }
+    });
+    let mailbox = Mailbox::of(&world.path("home"));
+    let counted = || {
+        let log = inbox::Log::read(&mailbox).unwrap();
+        let contents = log.list().unwrap();
+        assert!(contents.messages.len() == 1 && contents.notes.is_empty(), "{:?}", contents.notes);
+        let standing = &contents.messages[0].standing;
+        (standing.held.len(), usize::try_from(standing.unkept).unwrap(), mailbox.held().unwrap().len())
+    };
+    // Those who meet at the bound may all give way, so that there is room again; none is lost without a word.
+    let (held, unkept, files) = counted();
+    assert!(held <= 100 && held == files && held + unkept == SENDERS, "{held} {unkept} {files}");
+    // One after the other they fill it up, and no further.
+    (0..120).for_each(|n| drop(attempt(&world, &bob, &path, &format!("---\nowner: mallory\n---\n{n}\n"))));
+    let (held, unkept, files) = counted();
+    assert!(held == 100 && files == 100 && unkept == SENDERS + 120 - 100, "{held} {unkept} {files}");
 }
 
 #[test]

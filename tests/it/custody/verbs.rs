@@ -201,7 +201,7 @@ fn filed(world: &Sandbox, text: &str) -> String {
 fn mail_is_read_taken_and_answered() {
     let world = fixture();
     let owned = "home/repo/owned";
-    assert_eq!(world.loci(owned, ["inbox"]).exits(0).stdout, "nothing for bob\n");
+    assert_eq!(world.loci(owned, ["inbox"]).exits(1).stdout, "nothing for bob\n");
     let id = filed(&world, "alpha\nBETA\ngamma\n");
     let list = world.loci(owned, ["inbox", "--json"]).exits(0).json();
     assert_eq!((&list["agent"], &list["open"], list["messages"].as_array().unwrap().len()), (&json!("bob"), &json!(1), 1));
@@ -351,4 +351,42 @@ fn a_home_that_is_kept_elsewhere_gets_its_requests() {
     assert_eq!(world.loci("home", ["inbox", "--json"]).exits(0).json()["open"], json!(1));
     world.loci("home/repo", ["handover", &id, "I need a model set"]).exits(0);
     assert!(world.read("dotfiles/loci/memory/inbox/log.jsonl").contains("I need a model set"));
+}
+
+/// A word that was mistyped is answered with the one that was meant.
+#[test]
+fn what_was_meant() {
+    let world = fixture();
+    world.file("home/repo/.loci/sets/focus.yaml", "skills: { a: on }\n");
+    for (args, code, part) in [
+        (&["inbox", "tkae", "x"][..], 2, "hint: loci inbox take"),
+        (&["inbox", "tkae"], 2, "did you mean `inbox take`?"),
+        (&["inbox", "bbo"], 2, "did you mean `bob`?"),
+        (&["equip", "focsu"], 2, "did you mean `focus`?"),
+        (&["new", "agents/x", "--template", "custodain"], 2, "did you mean `custodian`?"),
+        (&["permit", "bbo", "owned", "--for", "1h", "--dry-run"], 0, "did you mean `bob`?"),
+        (&["permit", "bob", "owned", "--for", "-1h"], 2, "it can't be negative"),
+        (&["check", "owned/a.txt", "--as", "bbo"], 1, "did you mean `bob`?"),
+        (&["check", "--diff", "nowhere..HEAD", "--as", "bob"], 2, "hint: "),
+    ] {
+        let run = world.loci("home/repo", args);
+        assert_eq!(run.code, Some(code), "{args:?}: {run:?}");
+        assert!(run.stderr.contains(part), "{args:?}: {}", run.stderr);
+    }
+    // Who is known is not doubted.
+    let known = world.loci("home/repo", ["check", "owned/a.txt", "--as", "bob"]).exits(0);
+    assert!(!known.stderr.contains("known"), "{}", known.stderr);
+}
+
+/// A list with nothing in it answers no, the same everywhere.
+#[test]
+fn an_empty_list_answers_no() {
+    let world = fixture();
+    world.file("home/repo/a/.loci/agent.md", "---\nid: eve\n---\n");
+    for args in [&["inbox"][..], &["requests"], &["grants"], &["sets"], &["loadout", "list"], &["trail"]] {
+        let run = world.loci("home/repo/a", args);
+        assert_eq!(run.code, Some(1), "{args:?}: {run:?}");
+        let said = Run::of(world.command("home/repo/a").args(args).arg("--json"), None);
+        assert_eq!((said.code, &said.json()["schema"]), (Some(1), &json!(1)), "{args:?}");
+    }
 }

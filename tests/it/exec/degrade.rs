@@ -11,7 +11,7 @@ use crate::sandbox::Run;
 
 /// Lets calls of these numbers fail with an errno for a command and what it starts, as a container's
 /// filter does.
-fn without(command: &mut Command, calls: &'static [i64], errno: i32) {
+pub(super) fn without(command: &mut Command, calls: &'static [i64], errno: i32) {
     use nix::libc;
     let filter = move || {
         let plain = |code: u16, k: u32| libc::sock_filter { code, jt: 0, jf: 0, k };
@@ -125,7 +125,7 @@ fn a_directory_that_vanished_stops_it() {
     let dir = world.repo();
     let mounts: Vec<Mount> = ["bob", "gone", "carol"].iter().map(|name| Mount { path: dir.join(name), access: Access::ReadOnly }).collect();
     let args = ["free/ran".into()];
-    let jailed = Jailed { mounts: &mounts, cwd: &dir, program: "touch".as_ref(), args: &args, vars: &[] };
+    let jailed = Jailed { mounts: &mounts, cwd: &dir, program: "touch".as_ref(), args: &args, vars: &[], keep_cwd: false, idle: false };
     let trouble = loci::sys::jail::run(&jailed, None).unwrap_err();
     assert_eq!(
         (trouble.stage, trouble.path.as_deref(), trouble.errno),

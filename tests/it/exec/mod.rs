@@ -6,9 +6,13 @@
 mod capture;
 mod corpus;
 mod degrade;
+mod gated;
 mod held;
+mod keep;
 mod mail;
 mod process;
+mod session;
+mod shared;
 mod whole;
 
 use std::collections::BTreeMap;

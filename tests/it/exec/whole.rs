@@ -66,6 +66,58 @@ fn python_tests_with_files_and_processes() {
     });
 }
 
+/// The test runner of Python where it is there, and what it does besides: caches, its own temporary folders.
+#[test]
+fn pytest_and_its_caches() {
+    let found = World::new(None).plain("python3", ["-m", "pytest", "--version"]).output().is_ok_and(|out| out.status.success());
+    if !found {
+        return skipped("`pytest` is not there");
+    }
+    as_each(|world| {
+        let test = "import os\ndef test_tmp(tmp_path):\n    (tmp_path / 'x').write_text('x')\n    assert (tmp_path / 'x').read_text() == 'x'\n\
+            def test_hits():\n    try:\n        open('bob/x.txt', 'w')\n    except OSError as e:\n        assert e.errno == 30\n";
+        world.world().file("home/repo/free/test_it.py", test);
+        world.own();
+        let run = world.run("python3 -m pytest -q free/test_it.py --basetemp=free/tmp 2>&1").exits(0);
+        assert!(run.stdout.contains("2 passed") && run.stderr.contains("loci: refused: write bob/x.txt"), "{run:?}");
+    });
+}
+
+#[test]
+fn npm_runs_its_tests() {
+    if !there("npm") || !there("node") {
+        return skipped("`npm` is not there");
+    }
+    as_each(|world| {
+        world.world().file(
+            "home/repo/free/package.json",
+            r#"{"name":"p","version":"1.0.0","scripts":{"test":"node --test t.js && echo tested > out"}}"#,
+        );
+        let test = r#"const t=require("node:test"),a=require("node:assert"),fs=require("fs");t("writes",()=>{fs.writeFileSync("w","x");a.throws(()=>fs.writeFileSync("../bob/n","x"),{code:"EROFS"})});"#;
+        world.world().file("home/repo/free/t.js", test);
+        world.own();
+        let run = world.run("cd free && npm test --silent --no-update-notifier > log 2>&1 || cat log; cat out").exits(0);
+        assert_eq!(run.stdout, "tested\n", "{run:?}");
+        assert!(run.stderr.contains("loci: refused: write bob/n") || run.stderr.contains("loci: refused: create bob/n"), "{run:?}");
+    });
+}
+
+/// A reader that goes away ends the writers of a pipeline, and an interrupt all of it.
+#[test]
+fn a_pipeline_that_is_interrupted() {
+    as_each(|world| {
+        assert_eq!(world.run("yes | head -n 2; echo ${PIPESTATUS[*]}").exits(0).stdout, "y\ny\n141 0\n");
+        let loci = env!("CARGO_BIN_EXE_loci");
+        let line = format!("{loci} exec --as alice -- yes | head -n 1; echo ${{PIPESTATUS[0]}}");
+        assert_eq!(Run::of(&mut world.shell(&line), None).exits(0).stdout, "y\n141\n");
+        // An interrupt of the group, as from a terminal.
+        let script = "set -m; $LOCI exec --as alice -- bash -c 'trap \"echo stopped; exit 9\" INT; echo on; yes | cat > /dev/null; echo on' > free/log & \
+            until grep -qs on free/log; do sleep 0.05; done; kill -INT -- -$!; wait $!; echo $?; cat free/log";
+        let run = Run::of(world.shell(script).env("LOCI", loci), None);
+        assert_eq!(run.stdout, "9\non\nstopped\n", "{run:?}");
+    });
+}
+
 /// The compiler of whoever runs the tests: another user may not reach it.
 #[test]
 fn cargo_builds_a_crate() {

@@ -265,3 +265,28 @@ fn the_check_can_see() {
     let caught = std::panic::catch_unwind(|| trial.check(&world, &old, &new, "planted"));
     assert!(caught.is_err());
 }
+
+/// The judge is asked once more under the lock: a folder that was swapped since is seen, and nothing is changed.
+#[test]
+fn what_leads_elsewhere_under_the_lock_is_left() {
+    let world = level();
+    let (the_level, set) = (the_level(&world), Set::read(&world.path("r/.loci/sets/s.yaml")).unwrap());
+    let before = world.snapshot("r");
+    let asked = |decision: &loci::loadout::algebra::Decision| {
+        assert!(!decision.renames.is_empty());
+        // Nobody else gets in between this answer and the change.
+        assert!(journal::take(&the_level.state, &the_level.key(), "other").is_err());
+        false
+    };
+    let names = ["s".to_owned()];
+    let elsewhere = |error: loci::loadout::LoadoutError| assert!(matches!(error, loci::loadout::LoadoutError::Elsewhere(_)), "{error}");
+    elsewhere(wear::apply_if(&the_level, "test", &names, &[&set], false, asked).unwrap_err());
+    elsewhere(scope::put_on_if(&the_level, "test", &[&set], false, asked).unwrap_err());
+    assert_eq!(world.snapshot("r"), before);
+    wear::apply(&the_level, "test", &names, &[&set], false).unwrap();
+    let worn = world.snapshot("r");
+    elsewhere(wear::unequip_if(&the_level, |renames| renames.is_empty()).unwrap_err());
+    assert_eq!(world.snapshot("r"), worn);
+    wear::unequip(&the_level).unwrap();
+    assert_eq!(world.snapshot("r"), before);
+}

@@ -1,5 +1,6 @@
 //! What is said at the end of a command, and what is handed over.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -14,18 +15,27 @@ use crate::custody::asker::Asker;
 use crate::custody::changes::FileChange;
 use crate::custody::delegation::{self, Attempt, Change};
 use crate::custody::jail::harvest::{self, Harvest, Layer};
-use crate::custody::jail::hear::Hearer;
+use crate::custody::jail::hear::{Hearer, Refused};
 use crate::custody::person::Person;
-use crate::custody::{self, Verdict};
+use crate::custody::wall::Walled;
+use crate::custody::{self, Verdict, Why, trail};
 use crate::sys::jail::{Op, Outcome};
 use crate::sys::{disk, shown, time};
 use crate::text::name::AgentId;
 
+/// What an agent is told to do about it.
+const HOW_ON: &str = "loci: the owner derives its own version and answers; say what you want with `loci handover ID \"…\"`. Don't try by another way: go on with what does not depend on it";
 /// How many refused paths are listed.
 const MAX_LISTED: usize = 40;
 
 /// Says what was refused and hands it over; says what goes on in the background, and what was not heard.
-pub(super) fn report(context: &Context, ready: &Ready, command: &[OsString], hearer: Hearer, outcome: &Outcome) -> Result<(), Failure> {
+pub(super) fn report(
+    context: &Context,
+    ready: &Ready,
+    command: &[OsString],
+    hearer: Hearer,
+    outcome: &Outcome,
+) -> Result<Vec<String>, Failure> {
     if let Some(errno) = outcome.unheard {
         context.say(&format!("loci: note: refused writes were refused, and can't be listed ({})", shown::errno(errno)));
     }
@@ -50,8 +60,25 @@ pub(super) fn report(context: &Context, ready: &Ready, command: &[OsString], hea
     for path in made(&ready.found.absent) {
         context.say(&format!("loci: note: {} was made meanwhile, and only a person makes it: look at it", context.shown(path)));
     }
+    let mut filed = Vec::new();
     if ruling.verdict == Verdict::Refuse {
-        hand_over(context, &ready.asker, command, &ruling)?;
+        let change = if ready.embodied {
+            Change::None
+        } else if let Some(call) = &ready.call {
+            Change::Command(call.command.clone())
+        } else {
+            Change::Command(command.iter().map(|one| word(Path::new(one))).collect::<Vec<_>>().join(" "))
+        };
+        let tried =
+            |(path, one): (&PathBuf, &Refused)| format!("{} {}, by {}", one.op.word(), shown::path(path), shown::text(&one.program));
+        let idea = ready.embodied.then(|| {
+            let tried: Vec<String> = refused.iter().map(tried).take(MAX_LISTED).collect();
+            format!("Programs that the session started were refused: {}.", tried.join("; "))
+        });
+        filed = deliver(context, ready, change, &not_its_own(ready, &ruling), idea.as_deref())?.ids;
+        if !filed.is_empty() && (ready.call.is_some() || ready.asker.body.is_some()) {
+            context.say(HOW_ON);
+        }
     }
     if !outcome.survivors.is_empty() {
         let named: Vec<String> = outcome.survivors.iter().take(8).map(|(pid, name)| format!("{} ({pid})", shown::text(name))).collect();
@@ -59,7 +86,7 @@ pub(super) fn report(context: &Context, ready: &Ready, command: &[OsString], hea
         let and = if rest == 0 { String::new() } else { format!(" and {rest} more") };
         context.say(&format!("loci: still running, and still held: {}{and}", named.join(", ")));
     }
-    Ok(())
+    Ok(filed)
 }
 
 fn kind(op: Op) -> ActKind {
@@ -74,7 +101,9 @@ fn kind(op: Op) -> ActKind {
 
 /// What of the wall was not there before and is now.
 fn made(absent: &[PathBuf]) -> impl Iterator<Item = &Path> {
-    absent.iter().map(PathBuf::as_path).filter(|path| matches!(disk::look(path), Ok(Some(_))))
+    // Mail makes the folder that it lies in.
+    let absent: BTreeSet<&Path> = absent.iter().map(PathBuf::as_path).filter(|path| !path.ends_with(".loci/memory")).collect();
+    absent.into_iter().filter(|path| matches!(disk::look(path), Ok(Some(_))))
 }
 
 /// Who the mail is from: a person who is in no body is the human.
@@ -86,7 +115,7 @@ pub(super) fn sender(context: &Context, asker: &Asker) -> Result<Asker, Failure>
 }
 
 /// Says what landed in the layers, and hands it to the owners as patches. Nothing of it is applied.
-pub(super) fn captured(context: &Context, ready: &Ready, base: &Path, layers: &[Layer], ended: bool) -> Result<(), Failure> {
+pub(super) fn captured(context: &Context, ready: &Ready, base: &Path, layers: &[Layer], ended: bool) -> Result<Vec<String>, Failure> {
     let mut harvest = Harvest::default();
     layers.iter().for_each(|layer| harvest::harvest(layer, &mut harvest));
     let act = |file: &FileChange| {
@@ -113,45 +142,67 @@ pub(super) fn captured(context: &Context, ready: &Ready, base: &Path, layers: &[
     for left in harvest.left_out().take(MAX_LISTED) {
         context.say(&format!("loci: not captured: {left}"));
     }
-    let filed = if ruling.verdict == Verdict::Refuse {
-        deliver(context, &ready.asker, Change::Captured(harvest.files.clone()), &ruling)?
+    let told = if ruling.verdict == Verdict::Refuse {
+        deliver(context, ready, Change::Captured(harvest.files.clone()), &ruling, None)?
     } else {
-        true
+        Told { ids: Vec::new(), all: true }
     };
+    if !told.ids.is_empty() && (ready.call.is_some() || ready.asker.body.is_some()) {
+        context.say(HOW_ON);
+    }
     // What nobody was handed is not thrown away.
     let unfiled = ruling.acts.iter().any(|act| act.verdict != Verdict::Refuse) || !harvest.left.is_empty();
-    if filed && !unfiled && ended {
+    if told.all && !unfiled && ended {
         harvest::remove(base)?;
     } else {
         let kept = base.with_extension("kept");
         let kept = if ended && disk::rename(base, &kept).is_ok() { kept } else { base.to_owned() };
         context.say(&format!("loci: note: what was not handed over lies in {}", shown::path(&kept)));
     }
-    Ok(())
+    Ok(told.ids)
 }
 
-fn hand_over(context: &Context, asker: &Asker, command: &[OsString], ruling: &custody::Ruling) -> Result<(), Failure> {
-    let words: Vec<String> = command.iter().map(|one| word(Path::new(one))).collect();
-    deliver(context, asker, Change::Command(words.join(" ")), ruling).map(drop)
+/// What came of a hand-over.
+struct Told {
+    /// The ids of the messages.
+    ids: Vec<String>,
+    /// Whether every owner has one.
+    all: bool,
 }
 
-/// Hands a change to the owners of what was refused; whether all of them have it.
-fn deliver(context: &Context, asker: &Asker, change: Change, ruling: &custody::Ruling) -> Result<bool, Failure> {
-    let sender = sender(context, asker)?;
+/// A harness keeps house in its own settings: in a whole session that is no wish of the agent's, and nobody
+/// is asked for it.
+fn not_its_own(ready: &Ready, ruling: &custody::Ruling) -> custody::Ruling {
+    let mut ruling = ruling.clone();
+    ruling.acts.retain(|act| !(ready.embodied && matches!(act.why, Why::Wall(Walled::Harness(_)))));
+    ruling
+}
+
+/// Hands a change to the owners of what was refused.
+fn deliver(context: &Context, ready: &Ready, change: Change, ruling: &custody::Ruling, idea: Option<&str>) -> Result<Told, Failure> {
+    let sender = sender(context, &ready.asker)?;
+    let call = ready.call.as_ref();
+    let session = call.map(|call| call.session.as_str());
     let attempt = Attempt {
         asker: &sender,
-        harness: "loci",
-        session: None,
-        sub_agent: None,
-        tool: "exec",
+        harness: call.map_or("loci", |call| &call.harness),
+        session,
+        sub_agent: call.and_then(|call| call.sub_agent.as_deref()),
+        tool: call.map_or(if ready.embodied { "run" } else { "exec" }, |call| &call.tool),
         change,
         ruling,
-        reads: Vec::new(),
+        reads: session.map(|session| trail::reads(&context.state, session)).unwrap_or_default(),
         at: time::now(),
     };
-    let mut all = true;
-    for delivery in delegation::deliver(&attempt, &grant::surroundings(context)?) {
+    let mut told = Told { ids: Vec::new(), all: true };
+    let surroundings = grant::surroundings(context)?;
+    let deliveries = match idea {
+        Some(idea) => delegation::ask(&attempt, idea, &surroundings),
+        None => delegation::deliver(&attempt, &surroundings),
+    };
+    for delivery in deliveries {
         let to = delivery.owner.who.name();
+        told.ids.extend(delivery.outcome.as_ref().ok().map(|filed| filed.id.clone()));
         match delivery.outcome {
             Ok(filed) if filed.parked => {
                 context.say(&format!("loci: waits in {} until it can be delivered to {to}: {}", context.shown(&filed.inbox), filed.id));
@@ -159,10 +210,10 @@ fn deliver(context: &Context, asker: &Asker, change: Change, ruling: &custody::R
             Ok(filed) if filed.again => context.say(&format!("loci: handed over to {to} before: {}", filed.id)),
             Ok(filed) => context.say(&format!("loci: handed over to {to} with {}: {}", delivery.carries, filed.id)),
             Err(why) => {
-                all = false;
+                told.all = false;
                 context.say(&format!("loci: could not be handed over to {to}: {why}"));
             }
         }
     }
-    Ok(all)
+    Ok(told)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Mail, author, one, prune};
+use super::{Mail, author, held, one, prune};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
@@ -17,8 +17,9 @@ use crate::sys::{journal, shown, time};
 use crate::text::digest;
 
 pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
-    let (mailbox, message) = one(context, mail, id)?;
+    let (mailbox, mut message) = one(context, mail, id)?;
     let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
+    let _lock = held(&mailbox, &mut message, dry_run)?;
     let standing = &message.standing;
     if standing.state.is_closed() || standing.applied {
         if !dry_run {

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Mail, object, row};
+use super::Mail;
+use super::list::{self, Object};
 use crate::cli::context::Context;
-use crate::cli::failure::Failure;
-use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
-use crate::custody::inbox::{self, Listed};
+use crate::custody::inbox::{self, Listed, Shows};
 use crate::sys::{disk, term};
 
 /// How often is looked: one look at each inbox's directory.
@@ -27,16 +26,16 @@ pub(super) fn run(context: &Context, mail: &Mail) -> Outcome {
             }
             *looked = changed;
             let mut fresh = Vec::new();
-            for lying in mailbox.lying()?.into_iter().filter(|lying| lying.new && !seen.contains(&lying.key)) {
+            for lying in mailbox.lying()?.lying.into_iter().filter(|lying| lying.new && !seen.contains(&lying.key)) {
                 // Taken meanwhile: no longer new.
-                if let Ok(message) = inbox::message(&new.join(format!("{}.md", lying.key)), &lying.key, true) {
-                    fresh.push(Listed::of(&message));
+                if let Ok(message) = inbox::message(&mailbox.lies_at(&lying.key, true), &lying.key, true) {
+                    let (shows, standing) = (Shows::of(&message), message.standing);
+                    fresh.push(Listed { mailbox, key: lying.key, new: true, shows, from_log: false, standing });
                 }
             }
             fresh.sort_by(|a, b| a.shows.id.cmp(&b.shows.id));
             for message in fresh {
-                let text = if context.flags.json { format!("{}\n", object(&message)) } else { table(&[row(context, &message)]) };
-                term::out(text.as_bytes()).map_err(|error| Failure::new("io", "failed to write to standard output").caused_by(&error))?;
+                context.stream(|out| list::table(context, std::slice::from_ref(&message), out), &Object::of_listed(&message))?;
                 seen.insert(message.key);
             }
         }
