@@ -116,6 +116,9 @@ pub fn run(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl F
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(pause),
         }
     }
+    for one in &mut kept {
+        one.clock.end_loops(Moment::now());
+    }
     let_hooks_end(&mut kept, &mut say);
     Ok(())
 }
@@ -126,6 +129,7 @@ pub fn run(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl F
 /// Where one of them can't be kept.
 pub fn once(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl FnMut(&Path, &Notice)) -> Result<(), DaemonError> {
     let mut kept = open(roots, env, None)?;
+    kept.iter_mut().for_each(|one| one.clock.without_loops());
     tick(&mut kept, &mut say);
     let_hooks_end(&mut kept, &mut say);
     Ok(())

@@ -7,6 +7,8 @@ pub mod engine;
 mod instant;
 pub mod job;
 pub mod ledger;
+pub mod loops;
+pub mod mirror;
 pub mod record;
 pub mod runs;
 pub mod schedule;

@@ -131,6 +131,8 @@ pub struct Order<'a> {
     pub dir: &'a Path,
     /// The folder of the run, for its output.
     pub folder: &'a Path,
+    /// Of a turn of a loop: what tells its session.
+    pub ticket: Option<&'a str>,
     /// Of a body that mail wakes: what it is told.
     pub message: Option<&'a str>,
     /// How many delegations led to it.
@@ -184,6 +186,13 @@ pub trait Processes {
     fn heard(&mut self, _patience: Duration) -> Vec<String> {
         Vec::new()
     }
+
+    /// Types a prompt into a terminal that is attached by a name, and submits it; `false` where `may`, which is
+    /// asked last, said no.
+    ///
+    /// # Errors
+    /// Why it can't be typed.
+    fn type_in(&mut self, state: &Path, terminal: &str, text: &str, may: &dyn Fn() -> bool) -> Result<bool, String>;
 
     /// A named point of a tick, at which a test can make it panic.
     fn point(&mut self, tick: &str) {
@@ -280,6 +289,9 @@ impl Processes for Machine {
             }
         };
         let mut env = self.env.clone();
+        if let Some(ticket) = order.ticket {
+            env.insert(env::LOCI_LOOP.into(), ticket.into());
+        }
         for name in [env::LOCI_RUN, env::LOCI_JOB] {
             env.insert(name.into(), order.run.into());
         }
@@ -355,6 +367,10 @@ impl Processes for Machine {
             Err(RecvTimeoutError::Disconnected) => false,
         });
         said
+    }
+
+    fn type_in(&mut self, state: &Path, terminal: &str, text: &str, may: &dyn Fn() -> bool) -> Result<bool, String> {
+        super::mirror::prompt(state, &self.env, terminal, text, may).map_err(|error| error.to_string())
     }
 }
 

@@ -117,7 +117,7 @@ impl Turn {
     }
 
     /// Changes what is remembered of the session, and says where that is not possible.
-    pub(super) fn remember<T: Default>(&mut self, answer: &mut Answer, what: impl FnOnce(&mut Memory) -> T) -> T {
+    pub fn remember<T: Default>(&mut self, answer: &mut Answer, what: impl FnOnce(&mut Memory) -> T) -> T {
         let Some(session) = self.event.session.clone() else { return what(&mut self.memory) };
         let launch = self.memory.launch.clone();
         let changed = state::change(&self.state, &session, |memory| {

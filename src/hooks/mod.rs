@@ -21,3 +21,4 @@ pub mod run;
 pub mod state;
 pub mod tools;
 pub mod trust;
+pub mod typed;

@@ -12,6 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome, grant};
 use crate::clock::daemon::{self, DaemonError};
 use crate::clock::engine::Root;
+use crate::clock::job;
 use crate::clock::trust::{self, Trust};
 use crate::custody::grants;
 use crate::sys::lock::LockError;
@@ -240,9 +241,14 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
     }
     let root = root_at(context, path)?;
     let found = jobs::read_all(&root)?;
-    let accepted: Map<String, Value> =
+    let mut accepted: Map<String, Value> =
         found.jobs.iter().map(|job| (job.name.to_string(), Value::from(trust::accept_hash(job, &root.dir)))).collect();
-    let models: Vec<&str> = found.jobs.iter().filter(|job| job.calls_model).map(|job| &*job.name).collect();
+    let loops = super::loops::read_all(&root)?;
+    let read = loops.values().filter_map(|one| one.as_ref().ok());
+    accepted.extend(read.clone().map(|one| (one.job.name.to_string(), Value::from(trust::loop_hashes(one, &root.dir).0))));
+    let dormant = found.jobs.iter().filter(|job| job.calls_model).map(|job| &*job.name);
+    let models: Vec<&str> = dormant.chain(read.map(|one| &*one.job.name)).collect();
+    let refused: Vec<&job::LoadError> = found.errors.iter().chain(loops.values().filter_map(|one| one.as_ref().err())).collect();
     if !dry_run {
         let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
         let more = [("live", Value::from(live)), ("accepted", Value::from(accepted.clone()))];
@@ -259,7 +265,7 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
                     if models.contains(&name.as_str()) { ": dormant until `loci jobs arm`" } else { "" }
                 ));
             }
-            for error in &found.errors {
+            for error in &refused {
                 text.push_str(&format!("  refused: {error}\n"));
             }
             text
@@ -267,7 +273,7 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
         || {
             json!({
                 "schema": 1, "done": !dry_run, "root": root.dir.to_string_lossy(), "live": live, "accepted": accepted, "dormant": models,
-                "refused": found.errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "refused": refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
             })
         },
     )?;

@@ -17,7 +17,8 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::clock::decide;
 use crate::clock::engine::{Root, Why};
-use crate::clock::job::{self, Action, Job, LoadError, Need};
+use crate::clock::job::{self, Action, Job, LoadError, Loop, Need};
+use crate::clock::loops;
 use crate::clock::record::Record;
 use crate::clock::schedule::When;
 use crate::clock::store::Store;
@@ -49,7 +50,7 @@ enum What {
         /// Its name
         name: String,
     },
-    /// Say whether a file is a job, without doing anything
+    /// Say whether a file is a job or a loop, without doing anything
     #[command(after_help = "Exit 1 where it is none.\n\nExample:\n  loci jobs check .loci-clock/jobs/report.md")]
     Check {
         /// The file
@@ -76,7 +77,9 @@ enum What {
         dry_run: bool,
     },
     /// Let a job run as it is now
-    #[command(after_help = "Bound to the file and to the scripts in the tree that it names.\n\nExample:\n  loci jobs accept report")]
+    #[command(
+        after_help = "Bound to the file and to the scripts in the tree that it names. A loop is named `loop:NAME`.\n\nExample:\n  loci jobs accept report"
+    )]
     Accept {
         /// Their names
         #[arg(required = true)]
@@ -87,7 +90,7 @@ enum What {
     },
     /// Let a job call a model as it is now, or mail wake a body
     #[command(
-        after_help = "Bound to what the job does; an edit of that makes it dormant again. A body with `wake: [delegation]` in its agent.md is the job\nwake:ID: armed, each new delegation in its inbox is one run of it.\n\nExamples:\n  loci jobs arm triage\n  loci jobs arm wake:billing"
+        after_help = "Bound to what the job does; an edit of that makes it dormant again. A body with `wake: [delegation]` in its agent.md is the job\nwake:ID: armed, each new delegation in its inbox is one run of it. A loop is loop:NAME.\n\nExamples:\n  loci jobs arm triage\n  loci jobs arm wake:billing"
     )]
     Arm {
         /// Their names
@@ -239,6 +242,24 @@ impl World {
         Err(failure.hint(near.map_or_else(|| "loci jobs".to_owned(), |near| format!("loci jobs show {near}"))))
     }
 
+    /// The loop that a name means: `loop:NAME`, or plain NAME where no job has it.
+    fn looped(&self, name: &str) -> Result<Option<Loop>, Failure> {
+        match name.strip_prefix(loops::PREFIX) {
+            Some(name) => super::loops::named(&self.root, name).map(Some),
+            None if self.found.jobs.iter().any(|job| &*job.name == name) => Ok(None),
+            None if super::loops::file(&self.root, name).is_some() => super::loops::named(&self.root, name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The line that grants something of a name.
+    fn line(&self, kind: &str, name: &str, hash: String, body: Option<Value>) -> Result<Value, Failure> {
+        let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
+        let mut more = vec![("job", Value::from(name)), ("hash", hash.into())];
+        more.extend(body.map(|body| ("body", body)));
+        Ok(trust::line(kind, &self.root.dir, &more, time::now(), &salt).1)
+    }
+
     fn state(&self, job: &Job) -> Why {
         if !self.trust.enrolled || !self.trust.is_accepted(job, &self.root.dir) {
             Why::NotAccepted
@@ -317,11 +338,28 @@ fn refusal(error: &LoadError) -> Value {
 
 fn check(context: &Context, file: &Path) -> Outcome {
     let path = context.absolute(file);
+    if path.parent().is_some_and(|dir| dir.ends_with(".loci-clock/loops")) {
+        return check_loop(context, &path);
+    }
     let read = read_one(&path)?;
     context.print(
         || match &read {
             Ok(Some(job)) => format!("{} is a job{}\n", job.name, if job.calls_model { " that calls a model" } else { "" }),
             Ok(None) => "its text is empty: no beat\n".to_owned(),
+            Err(error) => format!("{error}\n"),
+        },
+        || json!({ "schema": 1, "ok": read.is_ok(), "refused": read.as_ref().err().map(refusal) }),
+    )?;
+    Ok(if read.is_ok() { Answer::Yes } else { Answer::No })
+}
+
+fn check_loop(context: &Context, path: &Path) -> Outcome {
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let bytes = disk::read_bounded(path, job::MAX_BYTES)?.unwrap_or_default();
+    let read = job::parse_loop(&name, path, &bytes);
+    context.print(
+        || match &read {
+            Ok(one) => format!("{} is a loop of at most {} rounds\n", one.definition.name, one.definition.max_rounds),
             Err(error) => format!("{error}\n"),
         },
         || json!({ "schema": 1, "ok": read.is_ok(), "refused": read.as_ref().err().map(refusal) }),
@@ -360,6 +398,11 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
     let world = world(context)?;
     let mut lines = Vec::new();
     for name in names {
+        if let Some(one) = world.looped(name)? {
+            let (accept, arm) = trust::loop_hashes(&one, &world.root.dir);
+            lines.push(world.line(kind, &one.job.name, if kind == "arm" { arm } else { accept }, None)?);
+            continue;
+        }
         let job = world.job(name)?;
         let body = match &job.action {
             Action::Wake { body, .. } if kind == "arm" => body.to_str().map(Value::from),
@@ -370,10 +413,7 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
             Action::Run(_) | Action::Agent { .. } => None,
         };
         let hash = if kind == "arm" { trust::arm_hash(job, &world.root.dir) } else { trust::accept_hash(job, &world.root.dir) };
-        let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
-        let mut more = vec![("job", Value::from(name.as_str())), ("hash", hash.into())];
-        more.extend(body.map(|body| ("body", body)));
-        lines.push(trust::line(kind, &world.root.dir, &more, time::now(), &salt).1);
+        lines.push(world.line(kind, name, hash, body)?);
     }
     if !dry_run {
         grants::append(&context.state, &lines)?;
@@ -399,7 +439,11 @@ fn disarm(context: &Context, names: &[String], dry_run: bool) -> Outcome {
         return Ok(answer);
     }
     let world = world(context)?;
-    let ids: Vec<String> = names.iter().flat_map(|name| world.trust.arms_of(name)).collect();
+    let mut ids = Vec::new();
+    for name in names {
+        let one = world.looped(name)?;
+        ids.extend(world.trust.arms_of(one.as_ref().map_or(name.as_str(), |one| &one.job.name)));
+    }
     if !dry_run {
         let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, time::now())).collect();
         if !lines.is_empty() {

@@ -7,6 +7,7 @@
 
 mod fire;
 mod load;
+mod loops;
 mod perceive;
 mod reap;
 mod start;
@@ -159,6 +160,9 @@ pub struct Clock<P> {
     only: Option<Box<str>>,
     perceived: Option<Duration>,
     polls: u64,
+    looked: loops::Looked,
+    /// What the turn of a loop that is being started has in its environment.
+    ticket: Option<String>,
     ticks: u64,
     /// How often a record changed.
     saves: u64,
@@ -193,6 +197,8 @@ impl<P: Processes> Clock<P> {
             only: None,
             perceived: None,
             polls: 0,
+            looked: loops::Looked::default(),
+            ticket: None,
             ticks: 0,
             saves: 0,
             root,
@@ -231,6 +237,7 @@ impl<P: Processes> Clock<P> {
         self.guard("perception", now, Self::perceive);
         self.guard("wishes", now, Self::grant_wishes);
         self.guard("fire", now, Self::fire);
+        self.guard("loops", now, Self::loops);
         self.guard("health check", now, Self::health);
     }
 

@@ -148,11 +148,58 @@ fn a_heartbeat() {
         ("evry: 1m", "every"),
         ("note: x", "missing"),
         ("every: 1m\ntarget: me", "runtime"),
-        ("every: 1m\ntarget: {terminal: main}", "not there yet"),
+        ("every: 1m\ntarget: {terminal: a.b}", "terminal session"),
+        ("every: 1m\ntarget: {terminl: a}", "`terminal`"),
+        ("every: 1m\ntarget: {terminal: main}\nloadout: night", "taken back"),
     ] {
         let said = read(&format!("---\n{header}\n---\nx")).unwrap_err().to_string();
         assert!(said.contains(word), "{said}");
     }
+    let typed = read("---\nevery: 1m\ntarget: {terminal: main}\n---\nx").unwrap().unwrap().job;
+    assert_eq!(typed.beat.unwrap().terminal.as_deref(), Some("main"));
+    assert!(read("---\nevery: 1m\ntarget: {terminal: main}\n---\na\u{1b}b").unwrap_err().to_string().contains("typed"));
+}
+
+#[test]
+fn a_loop() {
+    let read = |header: &str, body: &str| {
+        parse_loop("a", Path::new("/r/.loci-clock/loops/a.md"), format!("---\n{header}\n---\n{body}").as_bytes())
+    };
+    let one = read(
+        "hooks: [count]\nexit: state.tests_pass && state.round >= 2\nnext: {run: ./next.sh}\nmax_rounds: 40\ntarget: {terminal: main}\n\
+         deliverables: [out/x]\nnote: x",
+        "Go on.\n",
+    )
+    .unwrap();
+    let definition = one.definition;
+    assert_eq!((definition.max_rounds, definition.max_per_day, definition.terminal.as_deref()), (40, 40, Some("main")));
+    assert_eq!((definition.prompt.as_str(), definition.hooks.len(), definition.deliverables.len()), ("Go on.", 1, 1));
+    assert!(one.job.calls_model && &*one.job.name == "loop:a");
+    let plain = read("exit: false", "x").unwrap().definition;
+    assert_eq!((plain.max_rounds, plain.max_per_day, plain.next), (20, 24, crate::clock::loops::Next::Stop));
+    for (header, body, words) in [
+        ("next: stop", "x", &["exit", "missing"][..]),
+        ("exit: state.", "x", &["a.md:2: exit"]),
+        ("exit: nope()", "x", &["exit", "`nope`"]),
+        ("exit: 'true'", " ", &["prompt", "missing"]),
+        ("exit: 'true'\nmax_rounds: 0", "x", &["max_rounds", "`0`"]),
+        ("exit: 'true'\nmax_round: 5", "x", &["`max_round`", "`max_rounds`"]),
+        ("exit: 'true'\nnext: a b", "x", &["next", "`a b`"]),
+        ("exit: 'true'\nnext: {rum: x}", "x", &["`rum`", "`run`"]),
+        ("exit: 'true'\nhooks: a", "x", &["hooks", "list"]),
+        ("exit: 'true'\nagent: ../x", "x", &["agent", "below"]),
+        ("exit: 'true'\ntarget: me", "x", &["target", "`runtime`"]),
+    ] {
+        let said = read(header, body).unwrap_err().to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{header}: {said}");
+    }
+    assert!(parse_loop("cycle", Path::new("/c.md"), b"---\nexit: 'true'\n---\nx").is_err());
+    // Arming is bound to what it does.
+    let does = |header: &str, body: &str| read(header, body).unwrap().job.does;
+    assert_eq!(does("exit: 'true'\nnote: a", "x"), does("exit: 'true'\nnote: b", "x\n"));
+    assert_ne!(does("exit: 'true'", "x"), does("exit: 'false'", "x"));
+    assert_ne!(does("exit: 'true'", "x"), does("exit: 'true'\nmax_rounds: 90", "x"));
+    assert_ne!(does("exit: 'true'", "x"), does("exit: 'true'", "y"));
 }
 
 /// A piece of a job file, or something like one.
