@@ -13,6 +13,7 @@ pub mod find;
 pub mod gate;
 pub mod harness;
 mod hold;
+pub mod kept;
 pub mod log;
 pub mod persona;
 pub mod place;

@@ -14,6 +14,8 @@ pub const LOCI_AGENT: &str = "LOCI_AGENT";
 pub const LOCI_BODY: &str = "LOCI_BODY";
 /// Unique id of one embodiment.
 pub const LOCI_RUN: &str = "LOCI_RUN";
+/// Set for a hook: the file that it is; it may run from a copy.
+pub const LOCI_HOOK: &str = "LOCI_HOOK";
 /// Set by the clock for a turn of a loop: by it the session is known as the loop's.
 pub const LOCI_LOOP: &str = "LOCI_LOOP";
 /// Set for what runs in a jail, to the name of its mounts.
