@@ -14,4 +14,5 @@ pub mod runs;
 pub mod schedule;
 pub mod store;
 pub mod trust;
+pub mod unit;
 pub mod wake;

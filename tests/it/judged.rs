@@ -32,6 +32,8 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("disconnect", &["disconnect", "claude", "--project", "LEVEL"]),
     ("init", &["init"]),
     ("clock enroll", &["clock", "enroll", "LEVEL"]),
+    ("clock install", &["clock", "install"]),
+    ("jobs run", &["jobs", "run", "x", "--root", "LEVEL"]),
     ("jobs accept", &["jobs", "accept", "x", "--root", "LEVEL"]),
     ("jobs arm", &["jobs", "arm", "x", "--root", "LEVEL"]),
     ("jobs disarm", &["jobs", "disarm", "x", "--root", "LEVEL"]),

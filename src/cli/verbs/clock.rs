@@ -1,5 +1,7 @@
 //! `loci clock`: run what is due.
 
+mod install;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -52,6 +54,11 @@ enum What {
         /// The root; default: the nearest directory up from here with a .loci-clock
         root: Option<PathBuf>,
     },
+    /// Start the clock with the machine: a user unit of systemd, an agent of launchd, or a line for cron
+    #[command(
+        after_help = "It writes one file, or one line into your crontab, and says what switches it on. Once more, it changes nothing; --remove takes it\naway again. Runs outlive the clock in each of them.\n\nExamples:\n  loci clock install --dry-run\n  loci clock install ~/work\n  loci clock install --cron\n  loci clock install --remove"
+    )]
+    Install(install::Args),
     /// Let what a root holds fire, with the jobs as they are now
     #[command(
         after_help = "A person does this. Jobs that come or change later wait for `loci jobs accept`; what calls a model waits for\n`loci jobs arm`.\n\nExamples:\n  loci clock enroll .\n  loci clock enroll . --live    # jobs that come later need no accepting"
@@ -76,6 +83,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     match args.what {
         What::Run { roots } => keep(context, &roots, true),
         What::Once { roots } => keep(context, &roots, false),
+        What::Install(args) => install::run(context, &args),
         What::Status { root } => status(context, root.as_deref()),
         What::Enroll { root, live, dry_run } => enroll(context, &root, live, dry_run),
     }
@@ -156,23 +164,34 @@ fn keep(context: &Context, named: &[PathBuf], stay: bool) -> Outcome {
             context.say(&format!("clock: keeps {}", context.shown(&root.dir)));
         }
     }
-    let mut env = context.env.vars.clone();
-    // What runs acts as whoever lives where it runs, not as whoever started the clock.
-    use crate::sys::env::{LOCI_AGENT, LOCI_BODY, LOCI_FAULT, LOCI_HOPS, LOCI_JOB, LOCI_RUN, LOCI_UNARMED};
-    for name in [LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_JOB, LOCI_HOPS, LOCI_UNARMED, LOCI_FAULT] {
-        env.remove(std::ffi::OsStr::new(name));
-    }
+    let env = environment(context);
     let many = roots.len() > 1;
     let say = |root: &Path, notice: &crate::clock::engine::Notice| {
         let place = if many { format!("{}: ", context.shown(root)) } else { String::new() };
         context.say(&format!("{} {place}{}", time::to_second(notice.at), shown::text(&notice.text)));
     };
     let went = if stay { daemon::run(roots, &env, say) } else { daemon::once(roots, &env, say) };
-    went.map(|()| Answer::Yes).map_err(|error| match error {
+    went.map(|()| Answer::Yes).map_err(failed)
+}
+
+/// The environment that runs inherit: what runs acts as whoever lives where it runs, not as whoever started the clock.
+pub(super) fn environment(context: &Context) -> std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString> {
+    use crate::sys::env::{LOCI_AGENT, LOCI_BODY, LOCI_FAULT, LOCI_HOPS, LOCI_JOB, LOCI_RUN, LOCI_UNARMED};
+    let mut env = context.env.vars.clone();
+    for name in [LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_JOB, LOCI_HOPS, LOCI_UNARMED, LOCI_FAULT] {
+        env.remove(std::ffi::OsStr::new(name));
+    }
+    env
+}
+
+/// A failure of the clock itself.
+pub(super) fn failed(error: DaemonError) -> Failure {
+    match error {
         DaemonError::Lock(error) => held(error),
         DaemonError::Disk(error) => error.into(),
+        DaemonError::Settings(error) => Failure::new("settings", format!("failed to {error}")).at(&error.path, error.line),
         DaemonError::Signals(error) => Failure::new("io", "failed to receive signals").caused_by(&error),
-    })
+    }
 }
 
 fn held(error: LockError) -> Failure {

@@ -1,5 +1,8 @@
 //! `loci jobs`: what is scheduled, and what a person allows of it.
 
+mod now;
+mod show;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +20,7 @@ use crate::clock::engine::{Root, Why};
 use crate::clock::job::{self, Action, Job, LoadError, Loop, Need};
 use crate::clock::loops;
 use crate::clock::record::Record;
-use crate::clock::schedule::{When, duration};
+use crate::clock::schedule::When;
 use crate::clock::store::Store;
 use crate::clock::trust::{self, Trust};
 use crate::clock::wake;
@@ -61,6 +64,17 @@ enum What {
         /// How many
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
         count: u16,
+    },
+    /// Run a job now, judged like any run
+    #[command(
+        after_help = "The calendar alone is passed over: what it needs, its budget and a run that is on count as ever. Where a clock runs, that one\nruns it. It may be ended while it waits; the run goes on.\n\nExit 1 where what it must leave behind is not there.\n\nExample:\n  loci jobs run report"
+    )]
+    Run {
+        /// Its name
+        name: String,
+        /// Say what would be run, and do nothing
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Let a job run as it is now
     #[command(
@@ -155,9 +169,10 @@ fn read_one(path: &Path) -> Result<Result<Option<Job>, LoadError>, Failure> {
 pub fn run(context: &Context, args: Args) -> Outcome {
     match args.what {
         None | Some(What::List) => list(context),
-        Some(What::Show { name }) => show(context, &name),
+        Some(What::Show { name }) => show::run(context, &name),
         Some(What::Check { file }) => check(context, &file),
         Some(What::Next { name, count }) => next(context, &name, count),
+        Some(What::Run { name, dry_run }) => now::run(context, &name, dry_run),
         Some(What::Accept { names, dry_run }) => allow(context, "accept", &names, dry_run),
         Some(What::Arm { names, dry_run }) => allow(context, "arm", &names, dry_run),
         Some(What::Disarm { names, dry_run }) => disarm(context, &names, dry_run),
@@ -181,6 +196,36 @@ fn world(context: &Context) -> Result<World, Failure> {
     let trust = Trust::read(&root.state, &root.dir)?;
     let records = Store::read(&Store::folder(&root.state, &root.dir))?.0.records;
     Ok(World { root, found, trust, records })
+}
+
+/// How one job stands, for whoever shows an agent.
+pub(super) struct Standing {
+    /// Whether it may run, or why not.
+    pub(super) state: String,
+    /// What came of its last instant.
+    pub(super) last: Option<&'static str>,
+    /// Whether it stands in the ledger.
+    pub(super) stuck: bool,
+}
+
+/// How the jobs of a root stand, by name; of the bodies that mail wakes, those that are handed in.
+pub(super) fn standing(root: Root, wakes: Vec<Job>) -> Result<BTreeMap<String, Standing>, Failure> {
+    let mut found = read_all(&root)?;
+    found.jobs.extend(wakes.into_iter().map(Arc::new));
+    let trust = Trust::read(&root.state, &root.dir)?;
+    let records = Store::read(&Store::folder(&root.state, &root.dir))?.0.records;
+    let ledger = crate::clock::ledger::read(&root.dir)?;
+    let world = World { root, found, trust, records };
+    let one = |name: &str, state: String| {
+        let last = world.records.get(name).and_then(|record| record.outcome).map(|outcome| outcome.word());
+        (name.to_owned(), Standing { state, last, stuck: ledger.open.contains_key(name) })
+    };
+    let refused = |error: &LoadError| {
+        let name = error.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        one(&name, format!("refused: {}", shown::text(&error.why)))
+    };
+    let jobs = world.found.jobs.iter().map(|job| one(&job.name, world.state(job).word().to_owned()));
+    Ok(jobs.chain(world.found.errors.iter().map(refused)).collect())
 }
 
 impl World {
@@ -271,8 +316,10 @@ fn list(context: &Context) -> Outcome {
             };
             let mut rows: Vec<Vec<String>> = world.found.jobs.iter().map(row).collect();
             for error in &world.found.errors {
-                let name = error.path.file_stem().unwrap_or_default();
-                rows.push(vec![shown::path(Path::new(name)).to_string(), "-".to_owned(), "-".to_owned(), format!("refused: {}", shown::text(&error.why))]);
+                // A body that can't be woken is no job by the name of its file.
+                let is_body = error.path.file_name().is_some_and(|name| name == "agent.md");
+                let name = if is_body { context.shown(&error.path) } else { shown::path(Path::new(error.path.file_stem().unwrap_or_default())).to_string() };
+                rows.push(vec![name, "-".to_owned(), "-".to_owned(), format!("refused: {}", shown::text(&error.why))]);
             }
             if rows.is_empty() { "no jobs\n".to_owned() } else { table(&rows) }
         },
@@ -287,47 +334,6 @@ fn list(context: &Context) -> Outcome {
 
 fn refusal(error: &LoadError) -> Value {
     json!({ "path": error.path.to_string_lossy(), "line": error.line, "field": error.field, "why": error.why })
-}
-
-fn show(context: &Context, name: &str) -> Outcome {
-    let world = world(context)?;
-    let job = world.job(name)?;
-    let what = match &job.action {
-        Action::Run(line) => format!("run {}", shown::text(line)),
-        Action::Agent { body, .. } => format!("agent {}", shown::path(body)),
-        Action::Wake { body, agent } => format!("wakes {agent} in {} when a delegation comes", shown::path(body)),
-    };
-    context.print(
-        || {
-            let mut rows = vec![
-                vec!["job".to_owned(), job.name.to_string()],
-                vec!["does".to_owned(), what.clone()],
-                vec!["state".to_owned(), world.state(job).word().to_owned()],
-                vec!["next".to_owned(), world.next_word(job)],
-                vec!["timeout".to_owned(), duration::show(job.timeout)],
-            ];
-            for one in &job.deliverables {
-                rows.push(vec!["leaves".to_owned(), shown::text(&one.path).to_string()]);
-            }
-            if job.deliverables.is_empty() {
-                rows.push(vec!["leaves".to_owned(), "nothing that it is judged by".to_owned()]);
-            }
-            if let Some(judged) = world.records.get(&*job.name).and_then(|record| record.judged.as_ref()) {
-                rows.push(vec!["last run".to_owned(), format!("{} for {}", judged.outcome.word(), time::to_second(judged.instant))]);
-            }
-            table(&rows)
-        },
-        || {
-            let mut object = world.object(job);
-            if let Some(fields) = object.as_object_mut() {
-                fields.insert("schema".to_owned(), 1.into());
-                fields.insert("does".to_owned(), what.clone().into());
-                fields.insert("deliverables".to_owned(), json!(job.deliverables));
-            }
-            object
-        },
-    )?;
-    Ok(Answer::Yes)
 }
 
 fn check(context: &Context, file: &Path) -> Outcome {

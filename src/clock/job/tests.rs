@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn read(header: &str, body: &str) -> Result<Loaded, LoadError> {
@@ -198,4 +200,59 @@ fn a_loop() {
     assert_ne!(does("exit: 'true'", "x"), does("exit: 'false'", "x"));
     assert_ne!(does("exit: 'true'", "x"), does("exit: 'true'\nmax_rounds: 90", "x"));
     assert_ne!(does("exit: 'true'", "x"), does("exit: 'true'", "y"));
+}
+
+/// A piece of a job file, or something like one.
+fn piece() -> impl Strategy<Value = String> {
+    let known =
+        ["when", "run", "agent", "deliverables", "needs", "timeout", "retry", "overlap", "missed", "loadout", "only_if", "log_max", "tz"];
+    let key = prop_oneof![prop::sample::select(known.to_vec()).prop_map(str::to_owned), "[a-z_é]{0,6}"];
+    let value = prop_oneof![
+        prop::sample::select(vec![
+            "{cron: \"0 7 * * *\", tz: Europe/Berlin}",
+            "{every: 15m}",
+            "{every: 99999999999999999999d}",
+            "{at: 2026-12-24T18:00:00+01:00}",
+            "{at: 9999-12-31T23:59:59Z}",
+            "[out/a, {path: \"out/*.png\", count: \">=3\"}]",
+            "{max: 3, wait: [30s, 1m]}",
+            "&x [*x]",
+            "{rules: {night: on}}",
+            "..",
+            "99999999999",
+            "-1",
+        ])
+        .prop_map(str::to_owned),
+        ".{0,12}",
+        "[0-9]{1,3}[smhd]",
+        "[\\[{\"'*/.,: -]{0,8}",
+    ];
+    (key, value).prop_map(|(key, value)| format!("{key}: {value}\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever stands in a file: a job, or a reason that names the file; never a panic. What is a job can be asked for
+    /// its next instant, and its file read again is the same job.
+    #[test]
+    fn any_file_is_a_job_or_says_why_not(pieces in prop::collection::vec(piece(), 0..6), body in ".{0,40}", raw in prop::collection::vec(any::<u8>(), 0..64), whole in any::<bool>()) {
+        let text = format!("---\n{}---\n{body}", pieces.concat());
+        let bytes = if whole { text.into_bytes() } else { raw };
+        let path = Path::new("/r/.loci-clock/jobs/a.md");
+        match parse("a", path, &bytes) {
+            Ok(loaded) => {
+                let job = loaded.job;
+                prop_assert_eq!(parse("a", path, &bytes).map(|again| again.job), Ok(job.clone()));
+                let at: jiff::Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
+                if let Some(next) = job.when.next(at, Some(at)) {
+                    prop_assert!(next > at);
+                }
+            }
+            Err(error) => prop_assert!(error.path == path && !error.why.is_empty() && !error.to_string().contains('\n')),
+        }
+        if let Err(error) = parse_beat(path, &bytes) {
+            prop_assert!(error.path == path && !error.why.is_empty());
+        }
+    }
 }

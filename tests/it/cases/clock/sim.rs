@@ -466,6 +466,16 @@ impl Sim {
                 }
             }
             "arm" => self.arm(&text("job")),
+            "disarm" => {
+                let ids = trust::Trust::read(&self.state(), &self.root()).unwrap().arms_of(name_of(&text("job")));
+                let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, self.now().wall)).collect();
+                grants::append(&self.state(), &lines).unwrap();
+            }
+            "run now" => {
+                let now = self.now();
+                self.clock.as_mut().unwrap().run_now(name_of(&text("job")), now.wall, now);
+                self.tick();
+            }
             "hold lock fresh" => self.locked_until = Some(at(&step["until"])),
             other => panic!("no word of these cases: {other}"),
         }
