@@ -4,8 +4,11 @@
 //! and renames it. Nothing of the parent is ever written to.
 
 mod name;
+mod names;
 
 use std::path::{Component, Path, PathBuf};
+
+use names::Names;
 
 use super::build::{self, BuildError};
 use super::memory::Memory;
@@ -17,11 +20,14 @@ use crate::sys::shown;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, AgentFile};
 use crate::tree::dotdirs::Dotdirs;
+use crate::tree::transport::{self as by_name, Why};
 
 /// At most this many things in a body.
 const MAX_ITEMS: usize = 1_000_000;
 /// At most this many directories deep.
 const MAX_DEPTH: usize = 256;
+/// How much of a file is looked at for secrets, in bytes.
+const LOOKED_AT: u64 = 1 << 18;
 /// The harness whose surface the loadout's hash is over.
 const HARNESS: &str = "claude";
 
@@ -133,7 +139,8 @@ pub fn find(
         loadout: digest::of(parent, &portable)?,
         mode,
     };
-    let walk = Walk { parent, child, memory, dotdirs, portable: &portable };
+    let names = Names::of(parent, &memory)?;
+    let walk = Walk { parent, child, memory, dotdirs, portable: &portable, names };
     let mut open = vec![PathBuf::new()];
     while let Some(dir) = open.pop() {
         if dir.components().count() > MAX_DEPTH {
@@ -181,21 +188,29 @@ struct Walk<'a> {
     memory: Memory,
     dotdirs: &'a Dotdirs,
     portable: &'a Surface,
+    names: Names,
 }
 
 impl Walk<'_> {
     /// What comes along of a thing, or why nothing does.
     fn look(&self, rel: &Path, kind: Kind) -> Result<Result<What, String>, InheritError> {
         let path = self.parent.join(rel);
-        if let Some(why) = self.memory.of(rel) {
+        let names = self.names.of_path(rel);
+        if let Some(why) = self.memory.of_any(&names) {
             return Ok(Err(why));
+        }
+        if kind == Kind::File && self.names.is_remembered(&path)? {
+            return Ok(Err("memory: another name of a file in it".to_owned()));
         }
         if build::is_aside(rel) || rel.file_name().is_some_and(|name| name.to_string_lossy().starts_with(disk::TEMP_PREFIX)) {
             return Ok(Err("it is being built".to_owned()));
         }
-        let held_back = self.portable.left_out.iter().any(|one| one == rel) || self.in_dotdir(rel);
+        let held_back = self.portable.left_out.iter().any(|one| one == rel) || names.iter().any(|name| self.in_dotdir(name));
         if held_back && let Some(why) = transport::of(self.parent, rel, kind)? {
             return Ok(Err(why.text().to_owned()));
+        }
+        if self.is_secret(rel, &names, kind)? {
+            return Ok(Err(Why::Token.text().to_owned()));
         }
         Ok(match kind {
             Kind::Dir => match card::agent(&path) {
@@ -209,6 +224,19 @@ impl Walk<'_> {
             Kind::Other if disk::is_pipe(&path)? => Ok(What::Pipe(self.mode(&path)?)),
             Kind::Other => Err("it is a socket or a device of this machine".to_owned()),
         })
+    }
+
+    /// Whether a thing is a secret by any of its names, or a file says so: of the loadout it has been asked already.
+    fn is_secret(&self, rel: &Path, names: &[PathBuf], kind: Kind) -> Result<bool, PathError> {
+        match kind {
+            Kind::Dir => Ok(names.iter().any(|name| name.file_name().is_some_and(by_name::holds_secrets))),
+            Kind::File if names.iter().any(|name| by_name::by_name(name) == Some(Why::Token)) => Ok(true),
+            Kind::File => {
+                let (start, _) = disk::read_start(&self.parent.join(rel), LOOKED_AT)?;
+                Ok(by_name::secret_line(&start).is_some())
+            }
+            Kind::Link | Kind::Other => Ok(false),
+        }
     }
 
     fn mode(&self, path: &Path) -> Result<u32, PathError> {

@@ -1,7 +1,7 @@
 //! What of a directory is episodic memory, and stays behind when it is inherited: by path, as a table.
 //! Pure.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -20,6 +20,14 @@ const TABLE: &[(&str, &[&str])] = &[
             ".claude/history.jsonl*",
             ".claude/todos",
             ".claude/tasks",
+            ".claude/teams",
+            ".claude/jobs",
+            ".claude/scheduled_tasks*",
+            ".claude/stats-cache*",
+            ".claude/telemetry",
+            ".claude/ide",
+            ".claude.json*",
+            "CLAUDE.local.md",
             ".claude/plans",
             ".claude/shell-snapshots",
             ".claude/session-env",
@@ -49,18 +57,44 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     ("gemini", &[".gemini/tmp", ".gemini/history", ".gemini/sessions", ".gemini/chats"]),
-    ("qwen", &[".qwen/tmp", ".qwen/history", ".qwen/sessions", ".qwen/chats", ".qwen/projects", ".qwen/worktrees"]),
+    (
+        "qwen",
+        &[
+            ".qwen/tmp",
+            ".qwen/history",
+            ".qwen/sessions",
+            ".qwen/chats",
+            ".qwen/projects",
+            ".qwen/worktrees",
+            ".qwen/memory",
+            ".qwen/todos",
+        ],
+    ),
     ("opencode", &[".opencode/storage", ".opencode/sessions", ".opencode/log", ".opencode/snapshot", ".opencode/*.db*"]),
     ("pi", &[".pi/sessions", ".pi/agent/sessions"]),
     (
         "copilot",
         &[".copilot/session-state", ".copilot/history-session-state", ".copilot/session-store*", ".copilot/logs", ".copilot/*history*"],
     ),
-    ("hermes", &[".hermes/sessions", ".hermes/memories", ".hermes/logs", ".hermes/state.db*", ".hermes/*history*"]),
+    (
+        "hermes",
+        &[
+            ".hermes/sessions",
+            ".hermes/memories",
+            ".hermes/memory",
+            ".hermes/MEMORY.md",
+            ".hermes/USER.md",
+            ".hermes/logs",
+            ".hermes/state.db*",
+            ".hermes/*history*",
+        ],
+    ),
     ("cline", &[".cline/data", ".cline/sessions", ".cline/tasks", ".cline/worktrees"]),
     ("aider", &[".aider.chat.history.md", ".aider.input.history", ".aider.llm.history", ".aider.tags.cache*"]),
     ("crush", &[".crush/*.db*", ".crush/logs", ".crush/sessions"]),
     ("goose", &[".goose/sessions", ".goose/logs"]),
+    ("cursor", &[".cursor/chats", ".cursor/projects"]),
+    ("a shell or a program", &[".*_history", ".lesshst", ".viminfo"]),
     ("specstory", &[".specstory/history"]),
 ];
 
@@ -93,6 +127,12 @@ impl Memory {
             }
         }
         Ok(Self { table: set.build().map_err(|error| error.to_string())?, whose, own: own.to_vec() })
+    }
+
+    /// Whether any of the names that lead to a thing is one of memory; a folder that is switched off is what it was.
+    #[must_use]
+    pub fn of_any(&self, names: &[PathBuf]) -> Option<String> {
+        names.iter().find_map(|rel| self.of(rel))
     }
 
     /// Whose memory a path is, relative to the directory; `None` where it is none. Of what lies below one

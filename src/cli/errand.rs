@@ -46,6 +46,8 @@ fn parsed(argv: &[String]) -> Result<args::Args, String> {
         | Verb::Loadout(_)
         | Verb::Clock(_)
         | Verb::Jobs(_)
+        | Verb::Loop(_)
+        | Verb::Mirror(_)
         | Verb::Connect(_)
         | Verb::Disconnect(_)
         | Verb::Init(_) => Ok(args),

@@ -7,6 +7,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use crate::clock::loops::seam::GUEST;
 use crate::hooks::answer::Reply;
 use crate::hooks::event::Seam;
 use crate::hooks::harness::{self, Adapter};
@@ -50,7 +51,7 @@ fn answered((seam, adapter): Asked) -> u8 {
     std::panic::set_hook(Box::new(|_| {}));
     let env = Env::of_gate();
     let Reply { stdout, stderr, code } =
-        if seam == Seam::BeforeTool { gate::answer(adapter, &env) } else { relay::answer(adapter, seam, &env) };
+        if seam == Seam::BeforeTool { gate::answer(adapter, &env) } else { relay::answer(adapter, seam, &env, &GUEST) };
     // Where standard output is gone, the exit code and standard error still say it.
     let _ = term::out(stdout.as_bytes());
     term::err(&stderr);

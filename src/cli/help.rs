@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
     ("Own directories", &["own", "disown", "extract", "permit", "check", "exec", "trail"]),
     ("Hand work over", &["inbox", "delegate", "handover"]),
-    ("Run on a schedule", &["clock", "jobs", "ledger"]),
+    ("Run on a schedule", &["clock", "jobs", "ledger", "loop", "mirror"]),
     ("Grant (people only)", &["requests", "approve", "deny", "trust", "grants", "connect", "disconnect"]),
     ("Be asked (called by harnesses)", &["gate", "hook", "hooks"]),
     ("Help yourself", &["init", "demo", "help"]),

@@ -16,15 +16,22 @@ use serde_json::Value;
 
 use super::engine::{Clock, Knock, Notice, Root};
 use super::job::HEARTBEAT;
-use super::runs::Machine;
+use super::record::Outcome;
+use super::runs::{Held, Machine};
 use super::store::Store;
 use crate::sys::disk::{self, PathError};
 use crate::sys::env;
 use crate::sys::lock::{self, Holder, Lock, LockError};
 use crate::sys::time::Moment;
+use crate::tree::card::CardError;
+use crate::tree::settings;
 
 /// How often the status file is written where nothing happens.
 const STATUS: Duration = Duration::from_secs(60);
+/// How long hooks that were told of a block may take when the clock ends.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often one is looked at that somebody waits for.
+const QUICK: Duration = Duration::from_millis(200);
 
 /// Why a daemon does not run.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +42,9 @@ pub enum DaemonError {
     /// The state folder can't be used.
     #[error(transparent)]
     Disk(#[from] PathError),
+    /// The settings can't be used.
+    #[error(transparent)]
+    Settings(CardError),
     /// The signals that end it can't be received.
     #[error("receive signals")]
     Signals(#[source] std::io::Error),
@@ -106,6 +116,10 @@ pub fn run(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl F
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(pause),
         }
     }
+    for one in &mut kept {
+        one.clock.end_loops(Moment::now());
+    }
+    let_hooks_end(&mut kept, &mut say);
     Ok(())
 }
 
@@ -115,8 +129,50 @@ pub fn run(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl F
 /// Where one of them can't be kept.
 pub fn once(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl FnMut(&Path, &Notice)) -> Result<(), DaemonError> {
     let mut kept = open(roots, env, None)?;
+    kept.iter_mut().for_each(|one| one.clock.without_loops());
     tick(&mut kept, &mut say);
+    let_hooks_end(&mut kept, &mut say);
     Ok(())
+}
+
+/// Hooks that were told of a block come to their end, within bounds.
+fn let_hooks_end(kept: &mut [Kept], say: &mut impl FnMut(&Path, &Notice)) {
+    for one in kept {
+        one.clock.hear(Moment::now(), PATIENCE);
+        for notice in one.clock.notices() {
+            say(&one.path, &notice);
+        }
+    }
+}
+
+/// Runs one job of a root now, and stays until it is over; nothing else of the root is touched. What came of it;
+/// `None` where there is no such job.
+///
+/// # Errors
+/// Where a clock keeps the root already, or it can't be kept.
+pub fn run_now(
+    root: Root,
+    env: &BTreeMap<OsString, OsString>,
+    job: &str,
+    mut say: impl FnMut(&Path, &Notice),
+) -> Result<Option<Outcome>, DaemonError> {
+    let mut kept = open(vec![root], env, None)?;
+    let Some(one) = kept.first_mut() else { return Ok(None) };
+    one.clock.only(job);
+    let mut now = Moment::now();
+    // Mail is looked for first: a body that it wakes is known from then on.
+    one.clock.perceive(now);
+    if !one.clock.run_now(job, now.wall, now) {
+        return Ok(None);
+    }
+    loop {
+        tick(&mut kept, &mut say);
+        let Some(one) = kept.first().filter(|one| !one.clock.is_done(job)) else { break };
+        std::thread::sleep(if is_test() { Duration::from_millis(3) } else { one.clock.pause(now).min(QUICK) });
+        now = Moment::now();
+    }
+    let_hooks_end(&mut kept, &mut say);
+    Ok(kept.first().and_then(|one| one.clock.record(job)?.outcome))
 }
 
 /// Whether a test says what time it is: then it is looked at more often.
@@ -126,12 +182,17 @@ fn is_test() -> bool {
 
 fn open(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, knock: Option<&Sender<(usize, Knock)>>) -> Result<Vec<Kept>, DaemonError> {
     let mut kept = Vec::new();
+    let held = match roots.first() {
+        // A policy with a typo must not pass for none.
+        Some(root) => Held::of(settings::load(&root.home).map_err(DaemonError::Settings)?.custody, &root.dir, env),
+        None => Held::No,
+    };
     for (at, root) in roots.into_iter().enumerate() {
         let lock = take_root(&root)?;
         let path = root.dir.clone();
         // Watched before it is read: what changes in between knocks.
         let watcher = knock.and_then(|knock| watch(at, &root, knock.clone()));
-        let clock = Clock::open(root, Machine::new(env.clone()), Moment::now())?;
+        let clock = Clock::open(root, Machine::new(env.clone(), held), Moment::now())?;
         kept.push(Kept { clock, path, told: None, _lock: lock, _watcher: watcher });
     }
     Ok(kept)

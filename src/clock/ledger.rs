@@ -279,3 +279,53 @@ impl Ledger {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn line() -> impl Strategy<Value = String> {
+        let entry = (prop::sample::select(vec!["block", "again", "changed", "resolved", "withdrawn", "other"]), 0..3_u8, 0..3_u8).prop_map(
+            |(event, job, block)| {
+                format!("{{\"schema\":1,\"at\":\"2026-06-01T00:00:00Z\",\"event\":\"{event}\",\"block\":\"b{block}\",\"job\":\"j{job}\"}}")
+            },
+        );
+        prop_oneof![4 => entry.clone(), 1 => (entry, 0..60_usize).prop_map(|(text, at)| text.chars().take(at).collect()), 1 => ".{0,30}"]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever the lines are: each is read or counted as torn, a torn one changes nothing, and what is stuck is stuck
+        /// for a line that says so.
+        #[test]
+        fn any_ledger_can_be_folded(lines in prop::collection::vec(line(), 0..12)) {
+            let text = lines.join("\n");
+            let fold = Fold::of(text.as_bytes());
+            let is = |line: &&str| serde_json::from_str::<Entry>(line).is_ok();
+            let all: Vec<&str> = text.split('\n').filter(|line| !line.is_empty()).collect();
+            let good: Vec<&str> = all.iter().copied().filter(is).collect();
+            prop_assert_eq!(fold.torn, all.len() - good.len());
+            let clean = Fold::of(good.join("\n").as_bytes());
+            prop_assert_eq!((&clean.open, &clean.resolved, &clean.withdrawn), (&fold.open, &fold.resolved, &fold.withdrawn));
+            for (job, block) in &fold.open {
+                let said = format!("\"block\":\"{}\",\"job\":\"{job}\"", block.entry.block);
+                prop_assert!(good.iter().any(|line| line.contains(&said) && line.contains("\"event\":\"block\"")));
+            }
+        }
+
+        /// What the clock appends is what it reads again.
+        #[test]
+        fn a_line_that_is_written_is_read(job in ".{0,20}", why in ".{0,40}", run in "[a-z0-9-]{1,20}") {
+            let failure = Failure { cause: Some(Outcome::Missing), missing: vec![Lack { path: "p".to_owned(), why }], run: Some(run), ..Failure::default() };
+            let entry = Fold::default().failed(&job, failure, Timestamp::UNIX_EPOCH);
+            let text = crate::clock::store::to_text(Path::new("x"), &entry).unwrap();
+            prop_assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), 1);
+            let fold = Fold::of(&text);
+            prop_assert_eq!(fold.torn, 0);
+            prop_assert_eq!(&fold.open[&job].entry, &entry);
+        }
+    }
+}

@@ -4,22 +4,27 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::deliverable::{Deliverable, Lack, Stamps};
 use super::instant;
 use super::job::{Action, Job};
 use super::record::Outcome;
 use super::wake::Awaited;
+use crate::hooks::dispatch;
 use crate::sys::disk::{self, PathError};
-use crate::sys::env;
+use crate::sys::env::{self, Env};
 use crate::sys::fault;
 use crate::sys::gated::{Gated, Start};
 use crate::sys::lineage::{Lineage, Member, Signal};
 use crate::sys::process::{self, Identity};
+use crate::sys::program::Program;
+use crate::tree::settings::Custody;
 
 /// What is on disk about a run, before it begins and after it ended: `runs/ID/run.json`. It holds all
 /// that judging needs, so that a run is judged by the definition it began with.
@@ -126,6 +131,8 @@ pub struct Order<'a> {
     pub dir: &'a Path,
     /// The folder of the run, for its output.
     pub folder: &'a Path,
+    /// Of a turn of a loop: what tells its session.
+    pub ticket: Option<&'a str>,
     /// Of a body that mail wakes: what it is told.
     pub message: Option<&'a str>,
     /// How many delegations led to it.
@@ -172,9 +179,61 @@ pub trait Processes {
     /// The process of a number that a run handed back.
     fn identify(&mut self, pid: i32) -> Option<Identity>;
 
+    /// Tells the hooks of `on-block-report`; nothing waits for them.
+    fn report(&mut self, _root: &Path, _report: Map<String, Value>, _text: &str) {}
+
+    /// What those hooks have said since; with `patience`, those that are at it are waited for.
+    fn heard(&mut self, _patience: Duration) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Types a prompt into a terminal that is attached by a name, and submits it; `false` where `may`, which is
+    /// asked last, said no.
+    ///
+    /// # Errors
+    /// Why it can't be typed.
+    fn type_in(&mut self, state: &Path, terminal: &str, text: &str, may: &dyn Fn() -> bool) -> Result<bool, String>;
+
     /// A named point of a tick, at which a test can make it panic.
     fn point(&mut self, tick: &str) {
         fault::point(tick);
+    }
+}
+
+/// How long a command that does nothing may take.
+const PROBE: Duration = Duration::from_secs(20);
+
+/// How a command line is held from what is others'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Held {
+    /// Not at all.
+    #[default]
+    No,
+    /// By the kernel: it runs by `loci exec`, unless a person armed it.
+    Kernel,
+    /// By the kernel, whoever armed it.
+    Always,
+    /// It has to be, and can't: it is not run.
+    Refused,
+}
+
+impl Held {
+    /// By what the settings say, and by whether a command that does nothing can be held here.
+    #[must_use]
+    pub fn of(custody: Custody, dir: &Path, env: &BTreeMap<OsString, OsString>) -> Self {
+        let holds = || {
+            let Ok(file) = process::own_program() else { return false };
+            let args = ["exec", "--", "/bin/sh", "-c", ":"].map(OsString::from).to_vec();
+            let call = Program { file: &file, args, cwd: dir, env: env.clone(), stdin: b"", limit: PROBE, keep: 1024 };
+            call.run().is_ok_and(|done| done.code == Some(0))
+        };
+        match custody {
+            Custody::Read => Self::No,
+            Custody::Required if holds() => Self::Always,
+            Custody::Required => Self::Refused,
+            Custody::Auto if holds() => Self::Kernel,
+            Custody::Auto => Self::No,
+        }
     }
 }
 
@@ -183,20 +242,38 @@ pub trait Processes {
 pub struct Machine {
     children: BTreeMap<String, Gated>,
     env: BTreeMap<OsString, OsString>,
+    held: Held,
+    /// Hooks that are at it, each with where what they say comes in.
+    reports: Vec<Receiver<Vec<String>>>,
 }
 
 impl Machine {
-    /// With the environment that runs inherit.
+    /// With the environment that runs inherit, and how command lines are held.
     #[must_use]
-    pub fn new(env: BTreeMap<OsString, OsString>) -> Self {
-        Self { children: BTreeMap::new(), env }
+    pub fn new(env: BTreeMap<OsString, OsString>, held: Held) -> Self {
+        Self { env, held, ..Self::default() }
+    }
+
+    /// The words of a command line: where the kernel allows it, it can't write what is others'.
+    fn command(&self, line: &str, armed: bool) -> io::Result<Vec<OsString>> {
+        let shell = ["/bin/sh", "-c", line].into_iter().map(OsString::from);
+        match self.held {
+            Held::No => Ok(shell.collect()),
+            // Below what a person armed bodies are embodied, which write in places of their own.
+            Held::Kernel if armed => Ok(shell.collect()),
+            Held::Kernel | Held::Always => {
+                let exec = [process::own_program()?.into(), "exec".into(), "--".into()];
+                Ok(exec.into_iter().chain(shell).collect())
+            }
+            Held::Refused => Err(io::Error::new(io::ErrorKind::Unsupported, "custody is required, and the kernel can't hold it here")),
+        }
     }
 }
 
 impl Processes for Machine {
     fn start(&mut self, order: &Order<'_>) -> io::Result<Identity> {
         let argv = match &order.job.action {
-            Action::Run(line) => vec!["/bin/sh".into(), "-c".into(), OsString::from(&**line)],
+            Action::Run(line) => self.command(line, order.armed)?,
             Action::Agent { .. } | Action::Wake { .. } => {
                 let (body, message) = match &order.job.action {
                     Action::Agent { body, message } => (body, &**message),
@@ -212,6 +289,9 @@ impl Processes for Machine {
             }
         };
         let mut env = self.env.clone();
+        if let Some(ticket) = order.ticket {
+            env.insert(env::LOCI_LOOP.into(), ticket.into());
+        }
         for name in [env::LOCI_RUN, env::LOCI_JOB] {
             env.insert(name.into(), order.run.into());
         }
@@ -265,6 +345,32 @@ impl Processes for Machine {
 
     fn identify(&mut self, pid: i32) -> Option<Identity> {
         Identity::of(pid)
+    }
+
+    fn report(&mut self, root: &Path, report: Map<String, Value>, text: &str) {
+        let env = Env { vars: self.env.clone(), cwd: None };
+        let (root, text) = (root.to_owned(), text.to_owned());
+        let (sender, receiver) = mpsc::channel();
+        // A hook takes its time; the clock has none.
+        std::thread::spawn(move || drop(sender.send(dispatch::block_report(&env, &root, report, &text))));
+        self.reports.push(receiver);
+    }
+
+    fn heard(&mut self, patience: Duration) -> Vec<String> {
+        let mut said = Vec::new();
+        self.reports.retain(|one| match one.recv_timeout(patience) {
+            Ok(words) => {
+                said.extend(words);
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => true,
+            Err(RecvTimeoutError::Disconnected) => false,
+        });
+        said
+    }
+
+    fn type_in(&mut self, state: &Path, terminal: &str, text: &str, may: &dyn Fn() -> bool) -> Result<bool, String> {
+        super::mirror::prompt(state, &self.env, terminal, text, may).map_err(|error| error.to_string())
     }
 }
 

@@ -23,6 +23,8 @@ const FOLD_AFTER: usize = 1_000;
 const KEEP_CLAIMS: usize = 8;
 /// How many runs of a job are kept.
 const KEEP_RUNS: usize = 10;
+/// How many jobs can be asked for at once.
+const MAX_WISHES: usize = 1_000;
 /// The most of a state file that is read.
 const MAX_BYTES: u64 = 256 << 20;
 
@@ -81,6 +83,15 @@ pub struct Claim {
     pub host: String,
 }
 
+/// A job that is to be run now.
+#[derive(Debug, Serialize, Deserialize)]
+struct Wish {
+    schema: u32,
+    job: String,
+    #[serde(with = "instant")]
+    at: Timestamp,
+}
+
 impl Store {
     /// Where the state of a root is. `root` is its real path.
     #[must_use]
@@ -107,7 +118,7 @@ impl Store {
     /// Where the folder can't be used at all.
     pub fn open(state: &Path, root: &Path, now: Moment) -> Result<(Self, Found), PathError> {
         let dir = Self::folder(state, root);
-        for folder in ["runs", "claims"] {
+        for folder in ["runs", "claims", "now"] {
             disk::make_dirs(&dir.join(folder))?;
         }
         let mut store = Self { dir, lines: 0 };
@@ -257,6 +268,42 @@ impl Store {
         serde_json::from_slice(&text).ok()
     }
 
+    /// Asks the clock that runs for a root to run a job now. The instant that it runs for is the answer.
+    ///
+    /// # Errors
+    /// Where it can't be written.
+    pub fn wish(dir: &Path, job: &str, at: Timestamp) -> Result<(), PathError> {
+        disk::make_dirs(&dir.join("now"))?;
+        let path = dir.join("now").join(Self::claim_name(job, at));
+        disk::write_new(&path, &to_text(&path, &Wish { schema: 1, job: job.to_owned(), at })?, 0o600)
+    }
+
+    /// When the folder of what is to be run now last changed.
+    #[must_use]
+    pub fn wished(&self) -> Option<i128> {
+        disk::look_through(&self.dir.join("now")).ok().flatten().map(|meta| meta.mtime_ns)
+    }
+
+    /// What is to be run now: file, job, instant. What can't be read is taken away.
+    pub fn wishes(&self) -> Vec<(String, String, Timestamp)> {
+        let dir = self.dir.join("now");
+        let Ok(Some(entries)) = disk::list_at_most(&dir, MAX_WISHES) else { return Vec::new() };
+        let mut found = Vec::new();
+        for name in entries.iter().filter_map(|entry| entry.name.to_str()).filter(|name| !name.starts_with('.')) {
+            let wish = disk::read_bounded(&dir.join(name), 64 * 1024).ok().flatten();
+            match wish.and_then(|text| serde_json::from_slice::<Wish>(&text).ok()) {
+                Some(wish) => found.push((name.to_owned(), wish.job, wish.at)),
+                None => self.forget_wish(name),
+            }
+        }
+        found
+    }
+
+    /// It was dealt with.
+    pub fn forget_wish(&self, file: &str) {
+        let _ = disk::remove_file(&self.dir.join("now").join(file));
+    }
+
     /// The folder of a run.
     #[must_use]
     pub fn run_dir(&self, run: &str) -> PathBuf {
@@ -272,4 +319,49 @@ pub(super) fn to_text<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>, P
     let mut text = serde_json::to_vec(value).map_err(|error| PathError::new("write", path, error.into()))?;
     text.push(b'\n');
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn moment() -> Moment {
+        Moment { wall: Timestamp::UNIX_EPOCH, boot: Duration::ZERO, up: Duration::ZERO }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Whatever stands in claims, wishes, snapshot and log: it is read or passed over, and an instant is still claimed
+        /// by one alone.
+        #[test]
+        fn a_state_of_rubbish_is_opened(
+            snapshot in prop_oneof![Just(Vec::new()), prop::collection::vec(any::<u8>(), 0..80), Just(b"{\"schema\":1}".to_vec())],
+            log in prop::collection::vec(any::<u8>(), 0..80),
+            claim in prop::collection::vec(any::<u8>(), 0..80),
+            name in "[a-z@:.]{1,12}",
+        ) {
+            let dir = PathBuf::from("/tmp").join(format!("loci-store-{}-{:?}", std::process::id(), std::thread::current().id()));
+            let _ = disk::remove_tree(&dir);
+            let folder = Store::folder(&dir, Path::new("/r"));
+            for one in ["claims", "now"] {
+                disk::make_dirs(&folder.join(one)).unwrap();
+                if !matches!(name.as_str(), "." | "..") {
+                    disk::write_new(&folder.join(one).join(&name), &claim, 0o600).unwrap();
+                }
+            }
+            disk::write_new(&folder.join("state.json"), &snapshot, 0o600).unwrap();
+            disk::write_new(&folder.join("state.log"), &log, 0o600).unwrap();
+            let (store, found) = Store::open(&dir, Path::new("/r"), moment()).unwrap();
+            prop_assert!(!found.notices.is_empty());
+            prop_assert!(store.wishes().is_empty());
+            prop_assert!(store.claims().unwrap().iter().all(|(_, claim)| claim.is_none()));
+            prop_assert!(store.claim("job", Timestamp::UNIX_EPOCH).unwrap());
+            prop_assert!(!store.claim("job", Timestamp::UNIX_EPOCH).unwrap());
+            prop_assert_eq!(store.claim_of(&Store::claim_name("job", Timestamp::UNIX_EPOCH)).unwrap().job, "job");
+            disk::remove_tree(&dir).unwrap();
+        }
+    }
 }

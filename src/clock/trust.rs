@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::job::{Action, Job};
+use super::job::{Action, Job, Loop};
+use super::loops::Next;
 use crate::custody::grants;
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::time;
@@ -85,15 +86,25 @@ impl Trust {
     #[must_use]
     pub fn is_accepted(&self, job: &Job, dir: &Path) -> bool {
         // What no file says is accepted by arming it.
-        matches!(job.action, Action::Wake { .. })
-            || self.live
-            || self.accepted.get(&*job.name).is_some_and(|hashes| hashes.contains(&accept_hash(job, dir)))
+        matches!(job.action, Action::Wake { .. }) || self.live || self.accepts(&job.name, &accept_hash(job, dir))
     }
 
     /// Whether what a job does was armed.
     #[must_use]
     pub fn is_armed(&self, job: &Job, dir: &Path) -> bool {
-        self.armed.get(&*job.name).is_some_and(|hashes| hashes.contains_key(&arm_hash(job, dir)))
+        self.arms(&job.name, &arm_hash(job, dir))
+    }
+
+    /// Whether something of this name was accepted as this.
+    #[must_use]
+    pub fn accepts(&self, name: &str, hash: &str) -> bool {
+        self.live || self.accepted.get(name).is_some_and(|hashes| hashes.contains(hash))
+    }
+
+    /// Whether something of this name was armed as this.
+    #[must_use]
+    pub fn arms(&self, name: &str, hash: &str) -> bool {
+        self.armed.get(name).is_some_and(|hashes| hashes.contains_key(hash))
     }
 
     /// The bodies that somebody armed to be woken, relative to the root, by the name of the job.
@@ -121,8 +132,27 @@ pub fn arm_hash(job: &Job, dir: &Path) -> String {
     over(&job.does, job, dir)
 }
 
+/// What accepting and arming a loop are bound to: its file, what it does, and with either the scripts that its transition
+/// names and the body that it embodies.
+#[must_use]
+pub fn loop_hashes(one: &Loop, dir: &Path) -> (String, String) {
+    let line = match &one.definition.next {
+        Next::Run(line) => line.as_str(),
+        _ => "",
+    };
+    (bound(&one.job.file, line, &one.job, dir), bound(&one.job.does, line, &one.job, dir))
+}
+
 fn over(own: &[u8; 32], job: &Job, dir: &Path) -> String {
-    let scripts = scripts(job, dir);
+    let line = match &job.action {
+        Action::Run(line) => line,
+        Action::Agent { .. } | Action::Wake { .. } => "",
+    };
+    bound(own, line, job, dir)
+}
+
+fn bound(own: &[u8; 32], line: &str, job: &Job, dir: &Path) -> String {
+    let scripts = scripts(line, dir);
     let mut parts: Vec<&[u8]> = vec![own];
     // A body is what its identity file says: another text or another program in it does something else.
     let identity = match &job.action {
@@ -175,8 +205,7 @@ fn candidates(line: &str) -> Vec<(String, bool)> {
 
 /// The scripts below the directory of a job that its command line names, with what stands in them. A file
 /// that may be executed is one wherever it is named.
-fn scripts(job: &Job, dir: &Path) -> Vec<(String, Vec<u8>)> {
-    let Action::Run(line) = &job.action else { return Vec::new() };
+fn scripts(line: &str, dir: &Path) -> Vec<(String, Vec<u8>)> {
     let file = |(word, sure): (String, bool)| -> Option<(String, Vec<u8>)> {
         let path: PathBuf = dir.join(&word);
         let real = disk::canonical(&path).ok().filter(|real| real.starts_with(dir))?;

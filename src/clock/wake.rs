@@ -23,7 +23,6 @@ use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::digest as sha;
 use crate::tree::card::{self, AgentFile};
-use crate::tree::climb;
 
 /// How the job of a body that mail wakes is called: this, and the agent's id. No file of a job can have such a name.
 pub const PREFIX: &str = "wake:";
@@ -355,10 +354,4 @@ fn arrived(one: &Awaited) -> bool {
 pub fn sender(dir: &Path) -> Option<crate::custody::Asker> {
     let card = find::identity(dir)?.ok()?;
     Some(crate::custody::Asker { agent: Some(card.id), body: Some(dir.to_owned()) })
-}
-
-/// The directories from `dir` up to `root` that somebody lives in: the nearest is whose a command there is.
-#[must_use]
-pub fn body_of(root: &Path, dir: &Path) -> Option<PathBuf> {
-    climb::up(dir).take_while(|at| at.starts_with(root)).find(|at| card::agent(at).is_some()).map(Path::to_owned)
 }

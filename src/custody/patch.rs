@@ -34,7 +34,7 @@ pub struct Section {
 /// The sections of a patch, in order. Text that is no patch has none.
 #[must_use]
 pub fn sections(text: &str) -> Vec<Section> {
-    let begins = |line: &str| line.trim() == "*** Begin Patch";
+    let begins = |line: &str| starred(line).is_some_and(|rest| word(rest, "Begin Patch").is_some_and(|rest| rest.trim().is_empty()));
     if text.lines().find(|line| !line.trim().is_empty()).is_some_and(begins) {
         return read(text, true);
     }
@@ -116,7 +116,7 @@ impl Reader {
 
     fn line(&mut self, line: &str, at: usize) {
         if self.in_stars {
-            if let Some(rest) = line.trim().strip_prefix("*** ") {
+            if let Some(rest) = starred(line) {
                 self.starred(rest, at);
                 return;
             }
@@ -137,7 +137,7 @@ impl Reader {
             Hunk::Open if line.starts_with([' ', '+', '-']) => return,
             _ => {}
         }
-        if let Some(rest) = line.trim_start().strip_prefix("*** ") {
+        if let Some(rest) = starred(line) {
             self.starred(rest, at);
             // `*** 1,4 ****` stands over the old lines of a context diff.
             let lines = rest.trim().trim_end_matches('*').trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
@@ -153,7 +153,7 @@ impl Reader {
 
     /// `*** Update File: path` and its kin; other lines with stars mean nothing.
     fn starred(&mut self, rest: &str, at: usize) {
-        let named = |word: &str| rest.strip_prefix(word).map(|path| path.trim().to_owned());
+        let named = |header: &str| word(rest, header).map(|path| path.trim().to_owned());
         if let Some(path) = named("Add File:") {
             self.begin(SectionKind::Add, path, at);
             self.in_stars = true;
@@ -170,7 +170,7 @@ impl Reader {
             self.renamed(to.trim().to_owned());
         } else if let Some(path) = named("Move to:") {
             self.renamed(path);
-        } else if rest.trim() == "End Patch" {
+        } else if word(rest, "End Patch").is_some_and(|rest| rest.trim().is_empty()) {
             self.close(at);
             self.hunk = Hunk::Outside;
             self.in_stars = self.only_stars;
@@ -248,6 +248,21 @@ impl Reader {
             self.renamed(new);
         }
     }
+}
+
+/// What stands behind the stars of a line. Those who apply a patch differ in how many blanks they want there.
+fn starred(line: &str) -> Option<&str> {
+    line.trim().strip_prefix("***").filter(|rest| !rest.starts_with('*')).map(str::trim_start)
+}
+
+/// What stands behind a header, whatever blanks are between its words and before its colon.
+fn word<'a>(rest: &'a str, header: &str) -> Option<&'a str> {
+    let colon = header.ends_with(':');
+    let mut left = rest;
+    for part in header.trim_end_matches(':').split(' ') {
+        left = left.trim_start().strip_prefix(part)?;
+    }
+    if colon { left.trim_start().strip_prefix(':') } else { Some(left) }
 }
 
 /// The counts of `@@ -1,2 +3,4 @@`.

@@ -17,7 +17,7 @@ use super::log::{self, Failure};
 use super::place::{self, Ground};
 use super::run::{self, Said};
 use super::state::{self, Memory, Piece, compose};
-use super::trust::{self, Trust};
+use super::trust::{self, Standing, Trust};
 use crate::custody::act::ActKind;
 use crate::custody::asker::Asker;
 use crate::sys::disk;
@@ -117,7 +117,7 @@ impl Turn {
     }
 
     /// Changes what is remembered of the session, and says where that is not possible.
-    pub(super) fn remember<T: Default>(&mut self, answer: &mut Answer, what: impl FnOnce(&mut Memory) -> T) -> T {
+    pub fn remember<T: Default>(&mut self, answer: &mut Answer, what: impl FnOnce(&mut Memory) -> T) -> T {
         let Some(session) = self.event.session.clone() else { return what(&mut self.memory) };
         let launch = self.memory.launch.clone();
         let changed = state::change(&self.state, &session, |memory| {
@@ -172,7 +172,14 @@ impl Turn {
                 && switches.are_on(&hook.name, hook.is_home())
                 && hook.declared.concerns(&self.event.tool, &kinds)
         };
+        let off: Vec<PathBuf> = hooks
+            .all
+            .iter()
+            .filter(|hook| hook.standing == Standing::Changed && hook.declared.seams.contains(&seam))
+            .map(|hook| hook.found.path.clone())
+            .collect();
         let row: Vec<Hook> = hooks.all.into_iter().filter(wanted).collect();
+        self.tell_off(&off, answer);
         if row.is_empty() {
             return;
         }
@@ -184,7 +191,7 @@ impl Turn {
             let input = self.payload(seam, &answer.data);
             let began = Moment::now().up;
             let said = match limit(hook.declared.timeout, self.left) {
-                Some(limit) => run::run(&hook, seam, &input, &cwd, &env, limit),
+                Some(limit) => run::run(&hook, seam, &input, &cwd, &env, limit, &self.state),
                 None => Err("the time for all hooks of one event was over".to_owned()),
             };
             self.left = self.left.saturating_sub(Moment::now().up.saturating_sub(began));
@@ -199,6 +206,22 @@ impl Turn {
                     answer.notes.push(format!("loci: the hook {path} gave no answer, and nothing was held up by it: {why}"));
                 }
             }
+        }
+    }
+
+    /// Says of each hook that somebody trusted once and that runs no longer, once in a session: a guard that is
+    /// off must not be missed in silence.
+    fn tell_off(&mut self, off: &[PathBuf], answer: &mut Answer) {
+        for path in off {
+            let key = format!("changed:{}", shown::path(path));
+            if self.memory.prompts.contains_key(&key) {
+                continue;
+            }
+            answer.notes.push(format!(
+                "loci: the hook {} does not run: it, or what lies beside it, has changed since it was trusted; a person looks at it with `loci trust`",
+                shown::path(path)
+            ));
+            self.remember(answer, |memory| memory.prompts.insert(key, String::new()));
         }
     }
 

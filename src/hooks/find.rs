@@ -1,9 +1,12 @@
 //! The hooks that are there: every file of the slot that says what it binds to, found by the one
 //! resolver, with where it comes from and whether it is trusted.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::declare::{self, Declared};
+use super::kept::Folder;
 use super::place::Ground;
 use super::trust::Standing;
 use crate::sys::disk;
@@ -22,6 +25,8 @@ pub struct Hook {
     pub declared: Declared,
     /// Whether it may run.
     pub standing: Standing,
+    /// What it runs from, where that is not the file itself: its folder as it was looked at.
+    pub folder: Option<Arc<Folder>>,
 }
 
 impl Hook {
@@ -58,14 +63,15 @@ pub fn hooks(ground: &Ground<'_>) -> Hooks {
     let mut hooks = Hooks::default();
     let Ok(found) = resolve(&ground.request("hooks")) else { return hooks };
     hooks.notes = found.diagnostics.iter().map(|one| format!("{}: {}", crate::sys::shown::path(&one.path), one.text)).collect();
+    let mut folders = BTreeMap::new();
     for file in found.files {
         match declare::header(&file.bytes) {
             None => {}
             Some(Err(remarks)) => hooks.bad.push((file.path, remarks)),
             Some(Ok(declared)) => {
                 let name = file.rel.to_string_lossy().into_owned();
-                let standing = ground.trust.of_hook(&file);
-                hooks.all.push(Hook { name, found: file, declared, standing });
+                let (standing, folder) = ground.trust.of_hook(&file, &mut folders);
+                hooks.all.push(Hook { name, found: file, declared, standing, folder });
             }
         }
     }

@@ -73,14 +73,20 @@ pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
 fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<&Kind>) -> Answer {
     let before = answer.clone();
     let work = AssertUnwindSafe(|| {
+        let given = turn.event.input.clone();
         let mut answer = answer;
         let held = answer.input.take();
         let (turn, mut answer) = relay::before_tool(turn, answer);
         if answer.block.is_some() {
             remember_hook(adapter, &turn);
-        } else if answer.input.is_some() {
+        } else if let Some(input) = &answer.input {
             process::end_after(PATIENCE);
-            let ruled = rule(adapter, env, &turn.event, kind, &RefCell::default());
+            let mut ruled = rule(adapter, env, &turn.event, kind, &RefCell::default());
+            // Most put it over the input that was given, whose other arguments stay.
+            if ruled.block.is_none() && adapter.name != "claude" {
+                let event = Event { input: over(given, input), ..turn.event.clone() };
+                ruled = rule(adapter, env, &event, kind, &RefCell::default());
+            }
             process::end_not();
             if ruled.block.is_some() {
                 answer = ruled;
@@ -99,6 +105,17 @@ fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<
         answer.notes.push("loci: the hooks were not all asked: loci itself failed; please report it".to_owned());
         answer
     })
+}
+
+/// An input with what a hook has made of it put over it.
+fn over(given: Value, input: &Value) -> Value {
+    match (given, input) {
+        (Value::Object(mut all), Value::Object(new)) => {
+            all.extend(new.clone());
+            Value::Object(all)
+        }
+        (_, input) => input.clone(),
+    }
 }
 
 /// Puts a call that a hook has blocked into the trail.
@@ -158,6 +175,11 @@ impl Kind {
         let class = tools::read_call(tool, &Value::Null, Path::new("/"), None, tools::WRITE_WORDS).class;
         Self { tool: tool.to_owned(), writes: class.writes() }
     }
+
+    /// A tool whose name could not be found: it may write.
+    fn unknown() -> Self {
+        Self { tool: "unknown".to_owned(), writes: true }
+    }
 }
 
 /// The answer to a call that could not be checked to the end.
@@ -182,11 +204,14 @@ fn judged(adapter: &'static Adapter, env: &Env, kind: &OnceCell<Kind>, turn: &On
         Ok(taken) => taken,
         Err(error) => return not_checked(&format!("the payload can't be read: {error}")),
     };
-    let peeked = || tool_name(&payload).as_deref().map(Kind::of);
+    // Until its name is known, a call may be one that writes; looking for it reads the payload once.
+    process::set_last_words(last_words(adapter, Some(&Kind::unknown())));
+    let peeked = tool_name(&payload).as_deref().map(Kind::of);
+    process::set_last_words(last_words(adapter, peeked.as_ref()));
     if more || late {
         // Nothing that only reads is asked for with so much, and a call that can't be read yet may write: a tool that
         // can't be told does.
-        let kind = peeked().unwrap_or_else(|| Kind { tool: "unknown".to_owned(), writes: true });
+        let kind = peeked.unwrap_or_else(Kind::unknown);
         let why =
             if late { format!("the payload did not come within {ARRIVAL} s") } else { "the payload is larger than 16 MiB".to_owned() };
         return unchecked(Some(&kind), &why);
@@ -197,7 +222,7 @@ fn judged(adapter: &'static Adapter, env: &Env, kind: &OnceCell<Kind>, turn: &On
     let event = match adapter.event(Seam::BeforeTool, &payload) {
         Ok(event) => event,
         Err(error @ Unreadable::OtherEvent(_)) => return not_checked(&format!("the payload {error}")),
-        Err(error) => return unchecked(peeked().as_ref(), &format!("the payload {error}")),
+        Err(error) => return unchecked(peeked.as_ref(), &format!("the payload {error}")),
     };
     process::set_last_words(last_words(adapter, Some(kind.get_or_init(|| Kind::of(&event.tool)))));
     fault::point("gate");
@@ -259,6 +284,9 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>, acted:
     let home = env.user_home();
     let cwd = event.cwd.clone().unwrap_or_default();
     let mut intent = tools::read_call(&event.tool, &event.input, &cwd, home.as_deref(), &settings.write_tools);
+    if let Some(key) = adapter.workdir {
+        intent.obey(key, &event.tool, &event.input, &cwd, home.as_deref());
+    }
     match elsewhere::acts(adapter.name, event) {
         Some(more) => intent.acts.extend(more),
         None => return unchecked(kind, "its file is not where it says, and there are too many directories to look through for it"),

@@ -16,7 +16,7 @@ use super::gate::{self, ARRIVAL, PATIENCE};
 use super::harness::Adapter;
 use super::state::{self, Memory, Persona, Piece};
 use super::tools::{self, Class, Intent};
-use super::{hold, persona, place, trust};
+use super::{hold, persona, place, trust, typed};
 use crate::custody::act::Act;
 use crate::custody::trail;
 use crate::sys::env::{self, Env};
@@ -32,9 +32,18 @@ pub const BUILT_IN: [(&str, &str); 4] = [
     ("loci:human-lock", "keeps the clock from typing while a person does"),
 ];
 
+/// Who goes along with a session without being one of its hooks: the loops of the clock, which stands above this room.
+#[derive(Debug, Clone, Copy)]
+pub struct Guest {
+    /// Comes by before the hooks of an event are asked.
+    pub before: fn(&mut Turn, &mut Answer, &Env),
+    /// Comes by when they have answered.
+    pub after: fn(&mut Turn, &mut Answer, &Env),
+}
+
 /// Takes an event in, and answers it.
 #[must_use]
-pub fn answer(adapter: &'static Adapter, seam: Seam, env: &Env) -> Reply {
+pub fn answer(adapter: &'static Adapter, seam: Seam, env: &Env, guest: &Guest) -> Reply {
     let late = unasked(seam, &format!("it took longer than {PATIENCE} s"));
     process::set_last_words(LastWords { stdout: Vec::new(), stderr: late.into_bytes(), code: 0 });
     let work = AssertUnwindSafe(|| taken(adapter, seam, env));
@@ -46,6 +55,7 @@ pub fn answer(adapter: &'static Adapter, seam: Seam, env: &Env) -> Reply {
         Err(why) => return Reply { stderr: unasked(seam, &why), ..Reply::default() },
     };
     let work = AssertUnwindSafe(|| {
+        (guest.before)(&mut turn, &mut answer, env);
         turn.scripts(seam, &mut answer, &mut pieces);
         if turn.event.failed && seam == Seam::AfterTool {
             turn.scripts(Seam::OnError, &mut answer, &mut pieces);
@@ -53,6 +63,7 @@ pub fn answer(adapter: &'static Adapter, seam: Seam, env: &Env) -> Reply {
         if matches!(seam, Seam::BeforeRun | Seam::BeforeIteration) && answer.block.is_none() {
             turn.scripts(Seam::BeforeSystemPrompt, &mut answer, &mut pieces);
         }
+        (guest.after)(&mut turn, &mut answer, env);
         turn.flush(&mut answer, pieces);
     });
     if catch_unwind(work).is_err() {
@@ -130,9 +141,16 @@ fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, Stri
         });
         trouble = catch_unwind(work).unwrap_or_else(|_| Err("the relay itself failed; please report it".to_owned())).err();
     }
-    // A prompt that a run of ours submits is no person's.
-    if seam == Seam::BeforeIteration && env.get(env::LOCI_RUN).is_none() && switches.are_on("loci:human-lock", true) {
-        touch_human_lock(&turn, &mut answer);
+    // A prompt that a run of ours submits, or that the clock has typed, is no person's.
+    let typed = || turn.event.prompt.as_deref().is_some_and(|prompt| typed::take(&state, prompt, time::now()));
+    if seam == Seam::BeforeIteration && !typed() && env.get(env::LOCI_RUN).is_none() && switches.are_on("loci:human-lock", true) {
+        let work = AssertUnwindSafe(|| {
+            fault::point("human-lock");
+            touch_human_lock(&turn, &mut answer);
+        });
+        if catch_unwind(work).is_err() {
+            answer.notes.push("loci: the clock does not know that you are here: loci itself failed; please report it".to_owned());
+        }
     }
     // A sub-agent has a context of its own: what it enters, its parent has not entered.
     let happened = !was_refused(&turn) && turn.event.agent_id.is_none();
@@ -191,11 +209,13 @@ fn tell(
         };
         let (mut told, mut notes) = (Vec::new(), Vec::new());
         if who {
+            fault::point("persona");
             let (frame, said) = persona::tell(&ground, memory);
             told.extend(frame);
             notes.extend(said);
         }
         if rules {
+            fault::point("place");
             let absolute = |persona: &Persona| persona.absolute && persona.path.is_some();
             let absolute = who && memory.persona.as_ref().is_some_and(absolute);
             told.extend(place::tell(&ground, memory, absolute));

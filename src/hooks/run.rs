@@ -12,6 +12,7 @@ use super::answer::MOST_CHARACTERS;
 use super::event::Seam;
 use super::find::Hook;
 use crate::sys::disk;
+use crate::sys::env::LOCI_HOOK;
 use crate::sys::program::{Finished, Program};
 
 /// The most bytes of each output that are read.
@@ -83,16 +84,31 @@ pub fn command(path: &Path, executable: bool, bytes: &[u8]) -> Option<(PathBuf, 
     Some((PathBuf::from(program), args))
 }
 
-/// Runs a hook with one JSON object on its standard input.
+/// Runs a hook with one JSON object on its standard input. One that is trusted by its content runs from a copy
+/// of what was looked at, in the state folder.
 ///
 /// # Errors
 /// Whatever kept it from answering, in a few words.
-pub fn run(hook: &Hook, seam: Seam, input: &[u8], cwd: &Path, env: &BTreeMap<OsString, OsString>, limit: Duration) -> Result<Said, String> {
-    let path = &hook.found.path;
+pub fn run(
+    hook: &Hook,
+    seam: Seam,
+    input: &[u8],
+    cwd: &Path,
+    env: &BTreeMap<OsString, OsString>,
+    limit: Duration,
+    state: &Path,
+) -> Result<Said, String> {
+    let path = match (&hook.folder, hook.found.path.file_name()) {
+        (Some(folder), Some(name)) => folder.placed(state).map_err(|error| format!("failed to {error}"))?.join(name),
+        _ => hook.found.path.clone(),
+    };
+    let path = path.as_path();
+    let mut env = env.clone();
+    env.insert(LOCI_HOOK.into(), hook.found.path.clone().into());
     let meta = disk::look_through(path).map_err(|error| format!("failed to {error}"))?.ok_or("it is gone")?;
     let (file, args) = command(path, meta.mode & 0o111 != 0, &hook.found.bytes)
         .ok_or("nothing says how to run it: make it executable, or give it a first line that begins with #!")?;
-    let program = Program { file: &file, args, cwd, env: env.clone(), stdin: input, limit, keep: KEEP };
+    let program = Program { file: &file, args, cwd, env, stdin: input, limit, keep: KEEP };
     let finished = program.run().map_err(|error| format!("failed to start {}: {error}", crate::sys::shown::path(&file)))?;
     read(&finished, seam, limit)
 }

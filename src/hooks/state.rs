@@ -38,6 +38,9 @@ pub struct Memory {
     pub state: Map<String, Value>,
     /// Which hooks are switched on.
     pub active: Active,
+    /// What was switched on before a loop put its own on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before_loop: Option<Active>,
     /// Where the session was started.
     pub launch: Option<PathBuf>,
     /// Where the agent stands: what it last read from, or ran a command in.

@@ -1,21 +1,23 @@
-//! Whose code runs and whose words enter a context: those of the home level, of bodies that were made
-//! here, and of directories that a person has trusted as they were then.
+//! Whose code runs and whose words enter a context: those of the home level, what `loci new` itself wrote for a
+//! person, and what a person has trusted as it was then.
 //!
-//! What a directory brings along is code and instructions of a stranger. A grant of trust names each
-//! file that it is about, with its digest: one that is new or has changed since is as strange as before.
+//! What a directory brings along is code and instructions of a stranger. Trust is in content, never in a place: what
+//! is trusted is a list of files with their digests. One that is new or has changed since is as strange as before.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::kept::{Folder, MAX_FOLDER};
 use crate::custody::diff::{self, Difference};
 use crate::custody::grants;
-use crate::sys::disk::{self, Kind, PathError};
+use crate::sys::disk::{self, PathError};
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::digest;
-use crate::tree::dotdirs::{Dotdirs, IDENTITY, RUNTIME};
+use crate::tree::dotdirs::Dotdirs;
 use crate::tree::places::{self, Prune};
 use crate::tree::resolve::{Found, RootKind};
 
@@ -31,8 +33,6 @@ pub const MAX_FILES: usize = 5_000;
 pub const MAX_FILE: u64 = 8 << 20;
 /// The largest file whose text is kept, to show later what has changed.
 const MAX_KEPT: usize = 64 << 10;
-/// How deep a folder is looked into.
-const MAX_DEPTH: usize = 8;
 /// The most of the list of bodies that is read.
 const MAX_LIST: u64 = 4 << 20;
 
@@ -41,7 +41,7 @@ const MAX_LIST: u64 = 4 << 20;
 pub enum Standing {
     /// It is the person's own: the home level.
     Home,
-    /// It lies in a body that was made on this machine.
+    /// `loci new` wrote it on this machine, just so.
     Made,
     /// A person has trusted it, as it is.
     Granted,
@@ -89,8 +89,10 @@ pub struct Root {
 pub struct Trust {
     /// By grants.
     pub roots: Vec<Root>,
-    /// Bodies that were made here, real.
-    pub made: Vec<PathBuf>,
+    /// What was written into bodies that were made here, by body.
+    made: Vec<Root>,
+    /// The machine-local state folder.
+    pub state: PathBuf,
     /// What can't be used, for people.
     pub notes: Vec<String>,
 }
@@ -98,7 +100,7 @@ pub struct Trust {
 /// Reads what is trusted. What can't be read trusts nothing.
 #[must_use]
 pub fn load(state: &Path) -> Trust {
-    let mut trust = Trust::default();
+    let mut trust = Trust { state: state.to_owned(), ..Trust::default() };
     match grants::read(state) {
         Ok(grants) => {
             for grant in grants.all.iter().filter(|grant| grant.kind == KIND) {
@@ -163,42 +165,52 @@ impl Trust {
     /// How a file stands that has these bytes, by the name it was reached by and where it really lies.
     #[must_use]
     pub fn of_bytes(&self, path: &Path, real: &Path, bytes: &[u8]) -> Standing {
-        let own = |body: &PathBuf| body_of(path).is_some_and(|dir| dir == body) && real.starts_with(body);
-        if self.made.iter().any(own) {
+        self.of_digest(&[path, real], &digest::sha256(bytes))
+    }
+
+    /// The same for a file whose digest is known.
+    #[must_use]
+    pub fn of_digest(&self, names: &[&Path], sha256: &str) -> Standing {
+        let named =
+            |root: &Root| names.iter().filter_map(|path| path.strip_prefix(&root.path).ok().map(Path::to_owned)).collect::<Vec<_>>();
+        let is = |root: &Root| named(root).iter().any(|rel| root.files.get(rel).is_some_and(|sha| sha == sha256));
+        if self.made.iter().any(is) {
             return Standing::Made;
         }
-        let mut standing = Standing::Unknown;
-        for root in &self.roots {
-            let Ok(rel) = path.strip_prefix(&root.path) else { continue };
-            if root.files.get(rel).is_some_and(|sha| *sha == digest::sha256(bytes)) {
-                return Standing::Granted;
-            }
-            standing = Standing::Changed;
+        if self.roots.iter().any(is) {
+            return Standing::Granted;
         }
-        standing
+        let was = |root: &Root| named(root).iter().any(|rel| root.files.contains_key(rel));
+        if self.roots.iter().any(|root| !named(root).is_empty()) || self.made.iter().any(was) {
+            return Standing::Changed;
+        }
+        Standing::Unknown
     }
 
-    /// How a hook stands: it can call whatever lies beside it, so all of its folder has to be as it was.
+    /// How a hook stands, and what it is run from. It can call whatever lies beside it, so all of its folder has to be
+    /// as it was; what was compared is what runs. `folders` holds what was read of them before.
     #[must_use]
-    pub fn of_hook(&self, found: &Found) -> Standing {
+    pub fn of_hook(&self, found: &Found, folders: &mut BTreeMap<PathBuf, Option<Arc<Folder>>>) -> (Standing, Option<Arc<Folder>>) {
         let standing = self.of(found);
-        if standing != Standing::Granted {
-            return standing;
+        if !matches!(standing, Standing::Granted | Standing::Made) {
+            return (standing, None);
         }
-        let Some(folder) = found.path.parent() else { return Standing::Unknown };
-        let mut files = BTreeMap::new();
-        let whole = gather(folder, folder, 0, &mut files).is_ok();
-        let known = |(rel, seen): (&PathBuf, &Seen)| {
-            let path = folder.join(rel);
-            self.roots.iter().any(|root| path.strip_prefix(&root.path).is_ok_and(|rel| root.files.get(rel) == Some(&seen.sha256)))
-        };
-        if whole && files.iter().all(known) { Standing::Granted } else { Standing::Changed }
+        let (Some(folder), Some(name)) = (found.path.parent(), found.path.file_name()) else { return (Standing::Unknown, None) };
+        let read = folders.entry(folder.to_owned()).or_insert_with(|| self.known(folder).map(Arc::new));
+        let same = |whole: &&mut Arc<Folder>| whole.files.get(Path::new(name)).is_some_and(|piece| piece.bytes == found.bytes);
+        match read.as_mut().filter(same) {
+            Some(whole) => (standing, Some(Arc::clone(whole))),
+            None => (Standing::Changed, None),
+        }
     }
-}
 
-/// The directory whose dotdir a path is in.
-fn body_of(path: &Path) -> Option<&Path> {
-    crate::tree::climb::up(path).find(|dir| dir.file_name().is_some_and(|name| name == IDENTITY || name == RUNTIME))?.parent()
+    /// A folder as it is, where all of it is trusted.
+    fn known(&self, folder: &Path) -> Option<Folder> {
+        let whole = Folder::read(folder).ok()?;
+        let really = disk::canonical(folder).ok()?;
+        let trusted = whole.files.iter().all(|(rel, piece)| self.of_bytes(&folder.join(rel), &really.join(rel), &piece.bytes).is_trusted());
+        trusted.then_some(whole)
+    }
 }
 
 /// A file as it is now.
@@ -219,6 +231,15 @@ pub enum TrustError {
     /// A file nobody looks through.
     #[error("trust {}: it is larger than {} MiB", shown::path(.0), MAX_FILE >> 20)]
     TooLarge(PathBuf),
+    /// More than is ever copied.
+    #[error("trust {}: more than {} MiB lie in it", shown::path(.0), MAX_FOLDER >> 20)]
+    TooMuch(PathBuf),
+    /// Folders in folders, or a link that leads in a circle.
+    #[error("trust {}: it lies deeper than anybody looks, or a link leads in a circle", shown::path(.0))]
+    TooDeep(PathBuf),
+    /// What it says can't be looked at.
+    #[error("trust {}: it is no file but a pipe, a socket or a device", shown::path(.0))]
+    NoFile(PathBuf),
     /// A name that the log can't hold.
     #[error("trust {}: its name is not UTF-8", shown::path(.0))]
     Name(PathBuf),
@@ -245,7 +266,10 @@ pub fn inside(root: &Path, dotdirs: &Dotdirs) -> Result<BTreeMap<PathBuf, Seen>,
                 surface(root, &dotdir.join(name), &mut files)?;
             }
             for slot in SLOTS {
-                gather(root, &dotdir.join(slot), 0, &mut files)?;
+                let folder = dotdir.join(slot);
+                for (rel, piece) in Folder::read(&folder)?.files {
+                    insert(root, &folder.join(rel), &piece.bytes, &mut files)?;
+                }
             }
         }
     }
@@ -271,27 +295,6 @@ fn insert(root: &Path, path: &Path, bytes: &[u8], files: &mut BTreeMap<PathBuf, 
     }
     let text = (bytes.len() <= MAX_KEPT).then(|| std::str::from_utf8(bytes).ok().map(str::to_owned)).flatten();
     files.insert(rel.to_owned(), Seen { sha256: digest::sha256(bytes), text });
-    Ok(())
-}
-
-/// The files of a folder and below, links to files followed; a folder that is not there has none.
-fn gather(root: &Path, folder: &Path, depth: usize, files: &mut BTreeMap<PathBuf, Seen>) -> Result<(), TrustError> {
-    if depth > MAX_DEPTH || !disk::is_dir(folder) {
-        return Ok(());
-    }
-    for entry in disk::list(folder)? {
-        let path = folder.join(&entry.name);
-        match entry.kind {
-            Kind::Dir => gather(root, &path, depth + 1, files)?,
-            // A circle ends at the depth.
-            Kind::Link if disk::is_dir(&path) => gather(root, &path, depth + 1, files)?,
-            Kind::File | Kind::Link if disk::is_file(&path) => match disk::read_bounded(&path, MAX_FILE)? {
-                Some(bytes) => insert(root, &path, &bytes, files)?,
-                None => return Err(TrustError::TooLarge(path)),
-            },
-            _ => {}
-        }
-    }
     Ok(())
 }
 
@@ -384,31 +387,53 @@ fn made_file(state: &Path) -> PathBuf {
     state.join("bodies.jsonl")
 }
 
-/// Remembers that a body is made here (real), or that nothing came of it.
+/// What of the files that `loci new` writes is trusted for it, with their digests: what [`inside`] would find.
+#[must_use]
+pub fn written<'a>(files: impl Iterator<Item = (&'a Path, &'a [u8])>) -> BTreeMap<PathBuf, String> {
+    let concerned = |rel: &Path| {
+        let last = rel.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        last == "agent.md" || SURFACES.contains(&last) || rel.iter().any(|part| SLOTS.iter().any(|slot| part == *slot))
+    };
+    files.filter(|(rel, _)| concerned(rel)).map(|(rel, data)| (rel.to_owned(), digest::sha256(data))).collect()
+}
+
+/// Remembers what is written into a body (real) that is made here; or, with `is` unset, that nothing came of it.
 ///
 /// # Errors
 /// Where it can't be written.
-pub fn remember_made(state: &Path, body: &Path, is: bool, at: Timestamp) -> Result<(), PathError> {
+pub fn remember_made(state: &Path, body: &Path, files: &BTreeMap<PathBuf, String>, is: bool, at: Timestamp) -> Result<(), PathError> {
     let Some(name) = body.to_str() else { return Ok(()) };
+    let files: Map<String, Value> = files.iter().filter_map(|(rel, sha)| Some((rel.to_str()?.to_owned(), json!(sha)))).collect();
     disk::make_dirs(state)?;
-    disk::append(&made_file(state), format!("{}\n", json!({ "schema": 1, "at": time::to_second(at), "body": name, "made": is })).as_bytes())
+    let line = json!({ "schema": 1, "at": time::to_second(at), "body": name, "made": is, "files": files });
+    disk::append(&made_file(state), format!("{line}\n").as_bytes())
 }
 
-/// The bodies that were made here.
-fn made(state: &Path) -> Result<Vec<PathBuf>, PathError> {
+/// What was written into bodies that were made here. A line without files, of an older version, trusts nothing: it
+/// says only that something was made at that path once.
+fn made(state: &Path) -> Result<Vec<Root>, PathError> {
     let path = made_file(state);
     if disk::look(&path)?.is_none() {
         return Ok(Vec::new());
     }
     let (data, _) = disk::read_end(&path, MAX_LIST)?;
-    let mut made: Vec<PathBuf> = Vec::new();
+    let mut made: BTreeMap<PathBuf, BTreeMap<PathBuf, String>> = BTreeMap::new();
     for line in data.split(|byte| *byte == b'\n') {
         let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
         let Some(body) = record.get("body").and_then(Value::as_str).map(PathBuf::from) else { continue };
-        made.retain(|one| *one != body);
+        let said = record.get("files").and_then(Value::as_object);
+        let files = said.into_iter().flatten().filter_map(|(rel, sha)| Some((PathBuf::from(rel), sha.as_str()?.to_owned())));
+        let known = made.entry(body).or_default();
         if record.get("made") == Some(&Value::Bool(true)) {
-            made.push(body);
+            known.extend(files);
+        } else {
+            for (rel, sha) in files {
+                if known.get(&rel) == Some(&sha) {
+                    known.remove(&rel);
+                }
+            }
         }
     }
-    Ok(made)
+    let root = |(path, files)| Root { id: String::new(), path, files, texts: BTreeMap::new() };
+    Ok(made.into_iter().filter(|(_, files)| !files.is_empty()).map(root).collect())
 }

@@ -473,6 +473,91 @@ pub fn replace(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
     sync_parent(path)
 }
 
+/// As [`replace`], where `was` stands in the file. What was replaced is looked at once more after it has changed places
+/// with the new text, and put back where somebody has replaced it between the look and that moment. What somebody
+/// writes into the old file through a name or handle that they opened before can't be seen.
+///
+/// # Errors
+/// As [`replace`]; also where something else stands there: then that stays.
+pub fn replace_known(path: &Path, data: &[u8], mode: Option<u32>, was: &[u8]) -> Outcome {
+    let mode = match mode {
+        Some(mode) => mode,
+        None => look(path)?.filter(|meta| meta.kind == Kind::File).map_or(0o644, |meta| meta.mode),
+    };
+    let replaced =
+        write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || put_for(&temp, path, data, was))));
+    tell("write", path, replaced)?;
+    sync_parent(path)
+}
+
+/// What is told where somebody else was quicker.
+fn changed() -> io::Error {
+    io::Error::other("it changed in the meantime")
+}
+
+/// Puts a temporary file in the place of one in which `was` stands.
+fn put_for(temp: &Path, path: &Path, data: &[u8], was: &[u8]) -> io::Result<()> {
+    let says = |path: &Path, text: &[u8]| {
+        open_regular(path).and_then(|(file, len)| read_at_most(file, len, u64::MAX)).is_ok_and(|data| data == text)
+    };
+    if !says(path, was) {
+        return Err(changed());
+    }
+    if !swap_in_one(temp, path)? {
+        // The best that can be had there.
+        return fs::rename(temp, path);
+    }
+    if says(temp, was) {
+        return fs::remove_file(temp);
+    }
+    // Somebody has put a newer one there: it goes back. Where a still newer one has come since, that one does.
+    let mut put = data.to_vec();
+    for _ in 0..64 {
+        let newer = open_regular(temp).and_then(|(file, len)| read_at_most(file, len, u64::MAX))?;
+        swap_in_one(temp, path)?;
+        if says(temp, &put) {
+            break;
+        }
+        put = newer;
+    }
+    Err(changed())
+}
+
+/// Exchanges two files in one step; whether the file system can.
+#[cfg(target_os = "linux")]
+fn swap_in_one(path: &Path, with: &Path) -> io::Result<bool> {
+    use nix::errno::Errno;
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    match renameat2(AT_FDCWD, path, AT_FDCWD, with, RenameFlags::RENAME_EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::EINVAL | Errno::ENOSYS) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn swap_in_one(_: &Path, _: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Removes a file in which `was` stands: it is taken aside, looked at, and put back where it says something else.
+///
+/// # Errors
+/// As [`remove_file`]; also where something else stands there: then that stays.
+pub fn remove_known(path: &Path, was: &[u8]) -> Outcome {
+    let result = step("unlink", path, || {
+        let temp = temp_beside(path);
+        noreplace(path, &temp)?;
+        let said = open_regular(&temp).and_then(|(file, len)| read_at_most(file, len, u64::MAX));
+        if said.is_ok_and(|data| data == was) {
+            return fs::remove_file(&temp);
+        }
+        noreplace(&temp, path)?;
+        Err(changed())
+    });
+    tell("remove", path, result)
+}
+
 /// Removes the temporary files in a directory whose makers are gone; says how many. A directory
 /// that is not there has none.
 ///

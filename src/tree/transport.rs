@@ -63,6 +63,22 @@ impl Why {
     }
 }
 
+/// Folders that hold credentials and nothing else.
+const HOLD_SECRETS: [&str; 6] = [".ssh", ".aws", ".gnupg", ".azure", ".gcloud", ".kube"];
+
+/// Whether a directory is one that holds credentials.
+#[must_use]
+pub fn holds_secrets(name: &std::ffi::OsStr) -> bool {
+    HOLD_SECRETS.iter().any(|one| name == *one)
+}
+
+/// `.env` and its kin, but for those that show what one looks like.
+fn is_env(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(".env") else { return false };
+    let shows = ["example", "sample", "template", "dist", "defaults"].iter().any(|word| rest.split('.').any(|part| part == *word));
+    (rest.is_empty() || rest.starts_with('.') || rest == "rc") && !shows
+}
+
 /// What the name of a file says. `rel` is relative to the dotdir.
 #[must_use]
 pub fn by_name(rel: &Path) -> Option<Why> {
@@ -76,12 +92,27 @@ pub fn by_name(rel: &Path) -> Option<Why> {
         "credentials",
         "auth.json",
         "oauth_creds.json",
-        ".env",
         "token",
+        "token.txt",
         "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
         "id_ed25519",
         ".netrc",
-    ]) || ends(&[".token", ".pem", ".key", ".p12"])
+        "_netrc",
+        ".git-credentials",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".my.cnf",
+        ".vault-token",
+        "secrets.json",
+        "secrets.yaml",
+        "secrets.yml",
+        "secrets.toml",
+    ]) || ends(&[".token", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"])
+        || is_env(name)
+        || rel.iter().any(|part| HOLD_SECRETS.iter().any(|one| part == *one))
     {
         Some(Why::Token)
     } else if ends(&[".local.json", ".local.yaml", ".local.yml", ".local.toml"]) {
@@ -149,6 +180,14 @@ mod tests {
             ("x.cursor", Some(Why::Cursor)),
             ("cache/a", Some(Why::Cache)),
             ("armed.json", Some(Why::Armed)),
+            (".env", Some(Why::Token)),
+            (".env.local", Some(Why::Token)),
+            (".envrc", Some(Why::Token)),
+            (".env.example", None),
+            (".envoy.yaml", None),
+            ("deep/.ssh/config", Some(Why::Token)),
+            (".aws/x", Some(Why::Token)),
+            (".npmrc", Some(Why::Token)),
             ("settings.json", None),
             ("rules/token.md", None),
             ("skills/cursor/SKILL.md", None),

@@ -418,3 +418,32 @@ fn an_agent_makes_agents_where_it_may_write() {
     assert!(!sandbox.path("alice/hooked").exists());
     sandbox.loci("alice", ["new", "hooked", "--template", "./t"]).exits(0);
 }
+
+#[test]
+fn a_template_writes_nothing_for_an_agent_that_a_tool_of_it_may_not_write() {
+    let sandbox = Sandbox::new();
+    sandbox.dir(".git").loci("", ["new", "alice"]).exits(0);
+    for (at, rel) in [
+        ".gemini/.env",
+        ".qwen/.env",
+        ".opencode/tools/x.ts",
+        ".copilot/config.json",
+        ".copilot/hooks/x.json",
+        "sub/.codex/.env",
+        "sub/.loci/owner.md",
+        ".loci/memory/x.md",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let (template, dir) = (format!("alice/t{at}"), format!("made{at}"));
+        sandbox.file(Path::new(&template).join(rel), "---\nowner: x\n---\n");
+        let run = as_agent(&sandbox, "alice", "alice", &["new", &dir, "--template", &format!("./t{at}")]).exits(1);
+        assert!(run.stderr.contains("filed as a request") && !sandbox.path("alice").join(&dir).exists(), "{rel}: {run:?}");
+        sandbox.loci("alice", ["new", &dir, "--template", &format!("./t{at}")]).exits(0);
+        // Into one that is there it is no other way.
+        let into = as_agent(&sandbox, "alice", "alice", &["new", "helper", "--into", "--template", &format!("./t{at}")]).exits(1);
+        assert!(into.stderr.contains("filed as a request"), "{rel}: {into:?}");
+    }
+    as_agent(&sandbox, "alice", "alice", &["new", "plain", "--template", "agent"]).exits(0);
+}

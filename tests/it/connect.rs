@@ -21,10 +21,13 @@ const ALL: [(&str, &str); 9] = [
     ("hermes", HERMES),
     ("opencode", "home/.config/opencode/plugin/loci.js"),
     ("pi", "home/.pi/agent/extensions/loci.ts"),
-    ("qwen", "home/.qwen/settings.json"),
+    ("qwen", QWEN),
 ];
 
 const HERMES: &str = "home/.hermes/config.yaml";
+
+/// Qwen Code's settings: its own parser takes comments.
+const QWEN: &str = "home/.qwen/settings.json";
 
 /// How often Claude Code's settings call the gate: two relays before a tool call, and one at a change of settings.
 const GATES: usize = 3;
@@ -58,33 +61,136 @@ fn what_is_there_keeps_every_byte_and_comes_back() {
         "{\n\t\"model\": \"x\"\n}\n",
         "{\r\n  \"model\": \"x\"\r\n}\r\n",
         "\u{feff}{\n  \"model\": \"x\"\n}\n",
-        "{\n  // why\n  \"model\": \"x\", /* inline */\n}\n// end",
+        "{\n  // why\n  \"model\": \"x\" /* inline */\n}\n// end",
         "{\"hooks\":{}}",
         "{\"hooks\":{\"PreToolUse\":[]}}",
         "{\"hooks\":{\"PreToolUse\":[ ]}}",
-        "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}, // mine\n    ],\n    \"Stop\": [],\n  },\n}\n",
+        "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]} // mine\n    ],\n    \"Stop\": []\n  }\n}\n",
         "{\"unknown\": {\"deep\": [1, 2.50, \"\\u00e9\"]}, \"hooks\": {\"Other\": [{}]}}",
         "{\"model\":\"first\",\"model\":\"second\"}",
         "{\"hooks\":{\"PreToolUse\":[1]},\"hooks\":{\"PreToolUse\":[2]}}",
     ] {
         let sandbox = world();
-        sandbox.file(CLAUDE, text);
-        run(&sandbox, "connect claude").exits(0);
-        let there = sandbox.read(CLAUDE);
+        let commented = text.contains("//") || text.contains("/*");
+        let (harness, file, gates) = if commented { ("qwen", QWEN, 2) } else { ("claude", CLAUDE, GATES) };
+        sandbox.file(file, text);
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let there = sandbox.read(file);
         // Nothing but insertions: what stood there stands there in the same order.
         let mut rest = there.chars();
         assert!(text.chars().all(|c| rest.any(|other| other == c)), "{text:?} is not in {there}");
-        assert_eq!(there.matches("gate --for claude").count(), GATES, "{there}");
-        assert_eq!(there.matches("\"onFailure\": \"block\"").count(), 1);
+        assert!(there.matches(&format!("gate --for {harness}")).count() >= gates, "{there}");
+        assert_eq!(there.matches("\"onFailure\": \"block\"").count(), usize::from(!commented));
         // Again: nothing to do.
-        let again = run(&sandbox, "connect claude").exits(0);
+        let again = run(&sandbox, &format!("connect {harness}")).exits(0);
         assert!(again.stdout.contains("already"), "{}", again.stdout);
-        assert_eq!(sandbox.read(CLAUDE), there);
-        run(&sandbox, "disconnect claude").exits(0);
-        assert_eq!(sandbox.read(CLAUDE), text, "{there}");
-        assert!(run(&sandbox, "disconnect claude").exits(0).stdout.contains("already"));
+        assert_eq!(sandbox.read(file), there);
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        assert_eq!(sandbox.read(file), text, "{there}");
+        assert!(run(&sandbox, &format!("disconnect {harness}")).exits(0).stdout.contains("already"));
         assert!(!sandbox.path("home/.loci/bin").exists());
     }
+}
+
+#[test]
+fn a_file_that_the_harness_itself_throws_away_is_refused_with_the_line() {
+    let comma = "{\n  \"a\": 1,\n}\n";
+    let comment = "{\n  // c\n  \"a\": 1\n}\n";
+    for (harness, file, text, line) in [
+        ("claude", CLAUDE, comma, 3),
+        ("claude", CLAUDE, comment, 2),
+        ("codex", "home/.codex/hooks.json", comment, 2),
+        ("codex", "home/.codex/hooks.json", comma, 3),
+        ("gemini", "home/.gemini/settings.json", comma, 3),
+        ("qwen", QWEN, comma, 3),
+    ] {
+        let sandbox = world();
+        sandbox.file(file, text);
+        let said = run(&sandbox, &format!("connect {harness}")).exits(2).stderr;
+        let name = Path::new(file).file_name().unwrap().to_str().unwrap();
+        let near = (line - 1..=line + 1).any(|line| said.contains(&format!("{name}:{line}")));
+        assert!(near && said.contains("leaves the whole file out"), "{harness}: {said}");
+        assert_eq!(sandbox.read(file), text);
+        // It was fine, and became so afterwards.
+        sandbox.file(file, "{}");
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let there = sandbox.read(file);
+        let at = there.rfind('}').unwrap();
+        sandbox.file(file, if text == comma { format!("{},\n}}", there[..at].trim_end()) } else { format!("// c\n{there}") });
+        let said = run(&sandbox, &format!("connect {harness} --check")).exits(2).stderr;
+        assert!(said.contains("leaves the whole file out"), "{harness}: {said}");
+        assert!(run(&sandbox, "connect --check").exits(1).stdout.contains("broken"), "{harness}");
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        assert!(!sandbox.read(file).contains("loci"), "{harness}");
+    }
+}
+
+#[test]
+fn codex_s_own_switch_is_seen() {
+    let sandbox = world();
+    run(&sandbox, "connect codex --trust").exits(0);
+    run(&sandbox, "connect codex --check").exits(0);
+    let config = "home/.codex/config.toml";
+    let there = sandbox.read(config);
+    sandbox.file(config, format!("[features]\nhooks = false\n\n{there}"));
+    let said = run(&sandbox, "connect codex --check").exits(1).stdout;
+    assert!(said.contains("tampered") && said.contains("`features.hooks` is false"), "{said}");
+    sandbox.file(config, there);
+    sandbox.file("repo/.codex/config.toml", "features = { hooks = false }\n");
+    run(&sandbox, "connect codex --check").exits(1);
+    // What can't be added to is named, and not touched.
+    let inline = "[hooks]\nstate = { a = { trusted_hash = \"q\" } }\n";
+    let sandbox = world();
+    sandbox.file(config, inline);
+    assert!(run(&sandbox, "connect codex --trust").exits(2).stderr.contains("one line"));
+    assert_eq!(sandbox.read(config), inline);
+    // Others' own switches.
+    run(&sandbox, "connect gemini").exits(0);
+    let file = "home/.gemini/settings.json";
+    let now = sandbox.read(file);
+    sandbox.file(file, now.replacen('{', "{\"hooksConfig\": {\"disabled\": [\"loci\"]}, ", 1));
+    assert!(run(&sandbox, "connect gemini --check").exits(1).stdout.contains("tampered"));
+    run(&sandbox, "connect copilot").exits(0);
+    sandbox.file("home/.copilot/config.json", "{\"disableAllHooks\": true}");
+    assert!(run(&sandbox, "connect copilot --check").exits(1).stdout.contains("tampered"));
+    // A program that is none is made one again.
+    run(&sandbox, "connect cline").exits(0);
+    let hook = sandbox.path("home/.cline/hooks/PreToolUse.sh");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o644)).unwrap();
+    run(&sandbox, "connect cline --check").exits(1);
+    run(&sandbox, "connect cline").exits(0);
+    run(&sandbox, "connect cline --check").exits(0);
+}
+
+#[test]
+fn what_was_added_to_a_file_of_ours_stays() {
+    for (harness, file) in ALL.into_iter().filter(|(harness, _)| ["cline", "opencode", "pi"].contains(harness)) {
+        let sandbox = world();
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let there = sandbox.read(file);
+        sandbox.file(file, format!("{there}# mine\n"));
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        assert_eq!(sandbox.read(file), "# mine\n", "{harness}");
+        // Where our own text was changed, nobody knows what is whose.
+        fs::remove_file(sandbox.path(file)).unwrap();
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let changed = sandbox.read(file).replacen("loci gate", "loci  gate", 1).replacen("timeout: 30000", "timeout: 1", 1);
+        assert_ne!(changed, there, "{harness}");
+        sandbox.file(file, &changed);
+        let said = run(&sandbox, &format!("disconnect {harness}")).exits(2).stderr;
+        assert!(said.contains("somebody has changed it") && said.contains("hint: mv "), "{harness}: {said}");
+        assert_eq!(sandbox.read(file), changed);
+    }
+    // Copilot's file is a list of hooks: theirs stay, ours go.
+    let (sandbox, file) = (world(), "home/.copilot/hooks/loci.json");
+    run(&sandbox, "connect copilot").exits(0);
+    let mut hooks: Value = serde_json::from_str(&sandbox.read(file)).unwrap();
+    hooks["hooks"]["preToolUse"].as_array_mut().unwrap().push(json!({ "type": "command", "bash": "mine" }));
+    sandbox.file(file, hooks.to_string());
+    assert_eq!(run(&sandbox, "connect copilot --check --json").exits(1).json()["harnesses"][0]["standing"], "differs");
+    run(&sandbox, "disconnect copilot").exits(0);
+    let left = sandbox.read(file);
+    assert!(left.contains("mine") && !left.contains("loci"), "{left}");
 }
 
 #[test]
@@ -126,11 +232,11 @@ fn changes_of_others_in_between_are_kept() {
 fn without_what_was_kept_the_relays_alone_go() {
     let sandbox = world();
     let text = "{\n  \"model\": \"x\", // fast\n  \"hooks\": {\n    \"Notification\": []\n  }\n}\n";
-    sandbox.file(CLAUDE, text);
-    run(&sandbox, "connect claude").exits(0);
+    sandbox.file(QWEN, text);
+    run(&sandbox, "connect qwen").exits(0);
     fs::remove_dir_all(sandbox.path("state")).unwrap();
-    run(&sandbox, "disconnect claude").exits(0);
-    assert_eq!(sandbox.read(CLAUDE), text);
+    run(&sandbox, "disconnect qwen").exits(0);
+    assert_eq!(sandbox.read(QWEN), text);
 }
 
 #[test]
@@ -211,7 +317,8 @@ fn what_is_kept_is_readable_for_nobody_else() {
     sandbox.file(CLAUDE, "{\"env\":{\"KEY\":\"secret\"}}");
     run(&sandbox, "connect claude").exits(0);
     let kept: Vec<_> = fs::read_dir(sandbox.path("state/loci/connect")).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(kept.len(), 2);
+    // The receipt, what stood there, and that the link was made along.
+    assert_eq!(kept.len(), 3);
     for path in &kept {
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{path:?}");
     }
@@ -580,7 +687,7 @@ fn something_else_in_the_place_of_the_shim_is_left_alone() {
 
 #[test]
 fn wherever_it_fails_or_is_killed_the_settings_are_whole_and_once_more_does_it() {
-    let text = "{\n  \"model\": \"x\" // fast\n}\n";
+    let text = "{\n  \"model\": \"x\"\n}\n";
     for (verb, back) in [("connect", "disconnect"), ("disconnect", "connect")] {
         for fault in ["fail:N:28", "kill:N"] {
             let mut done = false;
@@ -623,16 +730,15 @@ fn settings() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\"model\": \"x\"".to_owned()),
         Just("\"env\": {\"A\": \"}\"}".to_owned()),
-        Just("\"list\": [1, // one\n 2,]".to_owned()),
+        Just("\"list\": [1, // one\n 2]".to_owned()),
         Just("\"hooks\": {\"PreToolUse\": [{\"matcher\": \"*\", \"hooks\": []}], \"Stop\": [ ]}".to_owned()),
         Just("\"hooks\": {\"PreToolUse\": [ /* none */ ]}".to_owned()),
         Just("\"hooks\": { }".to_owned()),
     ];
     let gap = prop_oneof![Just(""), Just(" "), Just("\n"), Just("\r\n\t"), Just(" // c\n"), Just("/* c */")];
-    (proptest::collection::vec((gap.clone(), piece), 0..4), gap, any::<bool>()).prop_map(|(pieces, end, comma)| {
+    (proptest::collection::vec((gap.clone(), piece), 0..4), gap).prop_map(|(pieces, end)| {
         let body: Vec<String> = pieces.iter().map(|(gap, piece)| format!("{gap}{piece}")).collect();
-        let comma = if comma && !body.is_empty() { "," } else { "" };
-        format!("{{{}{comma}{end}}}", body.join(","))
+        format!("{{{}{end}}}", body.join(","))
     })
 }
 
@@ -641,14 +747,14 @@ proptest! {
     #[test]
     fn connect_and_disconnect_are_the_identity(text in settings(), lost in any::<bool>()) {
         let sandbox = world();
-        sandbox.file(CLAUDE, &text);
-        run(&sandbox, "connect claude").exits(0);
-        prop_assert_eq!(sandbox.read(CLAUDE).matches("gate --for claude").count(), GATES);
+        sandbox.file(QWEN, &text);
+        run(&sandbox, "connect qwen").exits(0);
+        prop_assert!(sandbox.read(QWEN).matches("gate --for qwen").count() >= 2);
         if lost {
             fs::remove_dir_all(sandbox.path("state")).unwrap();
         }
-        run(&sandbox, "disconnect claude").exits(0);
-        let back = sandbox.read(CLAUDE);
+        run(&sandbox, "disconnect qwen").exits(0);
+        let back = sandbox.read(QWEN);
         if lost {
             // Without the receipt nobody knows that a list was there and empty: it says nothing.
             let empty = |text: &str| solid(text).replace("\"PreToolUse\":[]", "").replace("\"hooks\":{}", "");
@@ -718,7 +824,43 @@ fn node() -> Option<PathBuf> {
 }
 
 #[test]
-fn the_shims_ask_and_fall_closed_for_owned_directories_alone() {
+fn a_relay_without_a_gate_is_not_talked_into_letting_a_write_through() {
+    for (harness, file) in [("copilot", "home/.copilot/hooks/loci.json"), ("cline", "home/.cline/hooks/PreToolUse.sh")] {
+        let sandbox = world();
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let text = sandbox.read(file);
+        let script = match serde_json::from_str::<Value>(&text) {
+            Ok(file) => file["hooks"]["preToolUse"][0]["bash"].as_str().unwrap().to_owned(),
+            Err(_) => text,
+        };
+        fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
+        sandbox.exec("home/.loci/bin/loci", "#!/bin/sh\nkill -9 $$\n");
+        let ask = |tool: &str, input: Value| {
+            let payload = if harness == "copilot" {
+                json!({ "sessionId": "s", "timestamp": 1, "cwd": "/", "toolName": tool, "toolArgs": input })
+            } else {
+                json!({ "hookName": "tool_call", "tool_call": { "id": "c", "name": tool, "input": input }, "preToolUse": { "toolName": tool, "parameters": input } })
+            };
+            let mut command = std::process::Command::new("/bin/sh");
+            command.arg("-c").arg(&script).env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", sandbox.path("home"));
+            let done = Run::of(&mut command, Some(payload.to_string().as_bytes()));
+            done.stdout.contains(if harness == "copilot" { "\"deny\"" } else { "overrideInput" })
+        };
+        let (writes, reads) = if harness == "copilot" { ("create", "view") } else { ("editor", "read_files") };
+        assert!(!ask(reads, json!({ "path": "/x" })), "{harness}");
+        for input in [
+            json!({ "path": "/x" }),
+            json!({ "path": "/x", "toolName": reads }),
+            json!({ "path": "/x", "name": reads }),
+            json!({ "input": { "name": reads, "toolName": reads }, "x": format!("\"toolName\":\"{reads}\"") }),
+        ] {
+            assert!(ask(writes, input.clone()), "{harness} {input}");
+        }
+    }
+}
+
+#[test]
+fn the_shims_ask_and_fall_closed_for_all_but_reading() {
     let Some(node) = node() else {
         println!("skipped: no Node that reads TypeScript (22.6 or newer)");
         return;
@@ -748,18 +890,26 @@ fn the_shims_ask_and_fall_closed_for_owned_directories_alone() {
         assert!(trail.contains("notes.txt") && trail.contains(&format!("\"{harness}\"")), "{trail}");
         assert_eq!(trail.contains("child (general)"), harness == "opencode", "{trail}");
 
-        // The gate is gone, dies, or says something else: closed for what is owned, open for the rest.
+        // The gate is gone, dies, or says something else: open for what reads, closed for the rest.
         fs::remove_file(sandbox.path("home/.loci/bin/loci")).unwrap();
         for gate in [None, Some("#!/bin/sh\nkill -9 $$\n"), Some("#!/bin/sh\nexit 1\n")] {
             if let Some(text) = gate {
                 sandbox.exec("home/.loci/bin/loci", text);
             }
-            let closed = [write("owned/new.txt"), write("link/deep/new.txt"), bash("echo x > owned/y"), bash("cp a 'owned/b'"), patch()];
+            let closed = [
+                write("owned/new.txt"),
+                write("link/deep/new.txt"),
+                bash("echo x > owned/y"),
+                bash("cd owned && echo x > y"),
+                bash("ls"),
+                patch(),
+                write("notes.txt"),
+            ];
             for said in shim(&closed) {
                 assert!(said["block"] == json!(true) && said["reason"].as_str().unwrap().contains("did not answer"), "{harness}: {said}");
             }
-            let open = [write("notes.txt"), bash("echo x > notes.txt"), read(), ("after", json!({ key: "notes.txt" }))];
-            assert_eq!(shim(&open), [Value::Null, Value::Null, Value::Null, Value::Null]);
+            let open = [read(), ("grep", json!({ "pattern": "x" })), ("after", json!({ key: "notes.txt" }))];
+            assert_eq!(shim(&open), [Value::Null, Value::Null, Value::Null]);
         }
 
         // What loci says after a call reaches the model with the result.

@@ -258,9 +258,118 @@ fn every_reading_of_a_path_is_judged() {
     refused(gate(&sandbox, call.to_string()));
     call["tool_input"]["file_path"] = json!("notes.txt");
     passed(gate(&sandbox, call.to_string()));
+    let owned = sandbox.path("repo/owned").to_str().unwrap().to_owned();
+    for path in [
+        format!("file://localhost{owned}/x"),
+        format!("@file://localhost{owned}/x"),
+        format!("FILE://{owned}/x"),
+        format!("file://{}\t{}/x", &owned[..5], &owned[5..]),
+        format!("file://{owned}/x#/../../notes.txt"),
+        format!("file://{owned}/x?/../../notes.txt"),
+        format!("file://{}\\owned\\x", sandbox.path("repo").display()),
+        format!("file://{owned}%2Fx"),
+        format!("{}/ow\\ned/x", sandbox.path("repo").display()),
+        format!("~root/../{owned}/x"),
+        format!("~nobody/../../../..{owned}/x"),
+    ] {
+        refused(gate(&sandbox, write(&sandbox, &path).to_string()));
+    }
     for path in ["lnk/../free.txt", "@types/x", "a/../notes.txt", "~/x", "file:///tmp/x", "/dev/null"] {
         passed(gate(&sandbox, write(&sandbox, path).to_string()));
     }
+}
+
+/// One call of another harness than Claude Code, as it is told.
+fn told(sandbox: &Sandbox, harness: &str, tool: &str, input: &Value) -> Run {
+    let mut call = payload(sandbox, tool, input);
+    call["hook_event_name"] = match harness {
+        "gemini" => json!("BeforeTool"),
+        "hermes" => json!("pre_tool_call"),
+        "pi" => json!("tool_call"),
+        _ => json!("PreToolUse"),
+    };
+    if harness == "cline" {
+        call = json!({ "hookName": "tool_call", "taskId": "s-1", "workspaceRoots": [sandbox.path("repo")], "tool_call": { "id": "c", "name": tool, "input": input } });
+    }
+    let mut command = sandbox.command("repo");
+    command.args(["gate", "--for", harness]);
+    Run::of(&mut command, Some(call.to_string().as_bytes()))
+}
+
+#[test]
+fn a_command_is_judged_as_the_harness_runs_it() {
+    let sandbox = world();
+    let owned = sandbox.path("repo/owned").to_str().unwrap().to_owned();
+    let file = format!("{owned}/a.txt");
+    let argv = json!({ "command": "tee", "args": [&file] });
+    for (harness, tool, input) in [
+        ("claude", "Bash", json!({ "command": format!("[\"'$(echo x > {file})'\"]") })),
+        ("qwen", "run_shell_command", json!({ "command": "echo x > a.txt", "directory": &owned })),
+        ("qwen", "monitor", json!({ "command": "echo x > a.txt", "directory": &owned })),
+        ("qwen", "tool_call", json!({ "name": "write_file", "arguments": { "file_path": &file, "content": "x" } })),
+        ("gemini", "run_shell_command", json!({ "command": "echo x > a.txt", "dir_path": &owned })),
+        ("gemini", "run_shell_command", json!({ "command": "echo x > a.txt", "directory": &owned })),
+        ("hermes", "terminal", json!({ "command": "echo x > a.txt", "workdir": &owned })),
+        ("hermes", "terminal", json!({ "command": "echo x > a.txt", "workdir": format!("~root/..{owned}") })),
+        (
+            "hermes",
+            "patch",
+            json!({ "mode": "patch", "patch": "*** Begin Patch\n*** Add File: ok.txt\n+x\n***Delete File: owned/a.txt\n*** End Patch" }),
+        ),
+        ("hermes", "patch", json!({ "mode": "patch", "patch": "***\tUpdate  File : owned/a.txt\n@@\n-alpha\n+x\n" })),
+        ("hermes", "process", json!({ "action": "submit", "session_id": "1", "data": format!("rm {file}") })),
+        ("cline", "run_commands", json!({ "commands": [&argv] })),
+        ("cline", "run_commands", json!({ "commands": [{ "command": "bash", "args": ["-c", format!("echo x > {file}")] }] })),
+        ("cline", "run_commands", json!({ "commands": &argv })),
+        ("cline", "run_commands", json!([&argv])),
+        ("cline", "run_commands", argv.clone()),
+        ("cline", "run_commands", json!([format!("echo x > {file}")])),
+        ("cline", "run_commands", json!(format!("echo x > {file}"))),
+        ("cline", "run_commands", json!(format!("{{\"a\":\"$(echo x > {file})\"}}"))),
+        ("claude", "mcp__fs__move_file", json!({ "path": "notes.txt", "to": format!("{owned}/new") })),
+        ("claude", "mcp__fs__move_file", json!({ "oldPath": "notes.txt", "new_location": format!("{owned}/new") })),
+        ("claude", "mcp__fs__copy_file", json!({ "source": "notes.txt", "dst": format!("{owned}/new") })),
+        ("claude", "mcp__shell__shell_execute", json!({ "command": ["tee", &file], "directory": "/" })),
+        ("claude", "mcp__shell__run_command", json!({ "command": "echo x > a.txt", "path": &owned })),
+    ] {
+        let run = told(&sandbox, harness, tool, &input);
+        let said = run.stdout.clone() + &run.stderr;
+        assert!(
+            said.contains("`bob`") && run.stdout.contains(if harness == "cline" { "overrideInput" } else { "deny" }),
+            "{harness} {tool} {input}: {said}"
+        );
+    }
+    for (harness, tool, input) in [
+        ("claude", "Bash", json!({ "command": "[ -e notes.txt ] && cat notes.txt > more.txt" })),
+        ("qwen", "run_shell_command", json!({ "command": "echo x > a.txt", "directory": sandbox.path("repo") })),
+        ("cline", "run_commands", json!({ "commands": [{ "command": "tee", "args": ["notes.txt"] }] })),
+        ("claude", "mcp__fs__copy_file", json!({ "source": &file, "destination": "copy.txt" })),
+    ] {
+        let run = told(&sandbox, harness, tool, &input).exits(0);
+        assert!(!(run.stdout + &run.stderr).contains("bob"), "{harness} {tool} {input}");
+    }
+    // What the harness is known to obey is the directory that counts.
+    let mut call = payload(&sandbox, "run_shell_command", &json!({ "command": "echo x > b.txt", "dir_path": sandbox.path("repo") }));
+    call["hook_event_name"] = json!("BeforeTool");
+    call["cwd"] = json!(&owned);
+    let mut command = sandbox.command("repo");
+    command.args(["gate", "--for", "gemini"]).env("LOCI_AGENT", "alice");
+    assert_eq!(Run::of(&mut command, Some(call.to_string().as_bytes())).exits(0).stdout, "");
+}
+
+#[test]
+fn a_large_call_that_writes_is_refused_or_judged_and_never_passes() {
+    let sandbox = world();
+    let cline = |text: &str| json!({ "hookName": "tool_call", "taskId": "s", "workspaceRoots": ["/"], "tool_call": { "id": "c", "name": "editor", "input": { "path": sandbox.path("repo/owned/a.txt"), "new_text": text } } });
+    for text in ["x".repeat(15_000_000), "\n".repeat(7_000_000)] {
+        let call = payload(&sandbox, "Write", &json!({ "file_path": sandbox.path("repo/owned/a.txt"), "content": text }));
+        refused(gate(&sandbox, call.to_string()));
+        let mut command = sandbox.command("repo");
+        command.args(["gate", "--for", "cline"]);
+        let run = Run::of(&mut command, Some(cline(&text).to_string().as_bytes()));
+        assert!(run.stdout.contains("overrideInput"), "{}", run.stderr);
+    }
+    assert_eq!(sandbox.read("repo/owned/a.txt"), "alpha\nbeta\n");
 }
 
 #[test]
@@ -628,6 +737,22 @@ fn claude_does_not_take_over_settings_that_would_switch_the_gate_off() {
     let there = sandbox.read(settings);
     sandbox.file(settings, there.replace("gate --for claude", "true"));
     assert!(told(settings).exits(2).stderr.contains("are gone"));
+    // They are there, and ask nobody any more.
+    let link = sandbox.path("home/.loci/bin/loci").to_str().unwrap().to_owned();
+    let gate = format!("\"{link} gate --for claude\"");
+    assert!(there.contains(&gate), "{there}");
+    for changed in [
+        there.replace(&gate, &format!("\"true {link} gate --for claude\"")),
+        there.replace(&gate, &format!("{gate}, \"async\": true")),
+        there.replace("\"timeout\": 35", "\"timeout\": 0.01"),
+        there.replace("\"Write|Edit|MultiEdit|NotebookEdit|Bash|Monitor\"", "\"Write\""),
+    ] {
+        assert_ne!(changed, there);
+        sandbox.file(settings, changed);
+        assert!(told(settings).exits(2).stderr.contains("not what they were"));
+    }
+    sandbox.file(settings, there.replacen('{', "{\"model\": \"x\", ", 1));
+    assert_eq!(told(settings).exits(0).stderr, "");
     sandbox.file(settings, there);
     assert_eq!(told(settings).exits(0).stderr, "");
     sandbox.loci("repo", ["disconnect", "claude"]).exits(0);

@@ -152,3 +152,36 @@ proptest! {
         prop_assert_eq!(&lists[0], &lists[1]);
     }
 }
+
+#[test]
+fn a_text_that_somebody_else_writes_at_the_same_moment_wins() {
+    use loci::sys::disk;
+    let sandbox = Sandbox::new();
+    let path = sandbox.dir("home").path("home/settings.json");
+    fs::write(&path, "0").unwrap();
+    // Something else stands there: nothing is touched.
+    assert!(disk::replace_known(&path, b"new", None, b"old").is_err());
+    assert!(disk::remove_known(&path, b"old").is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"0");
+    let last = 400;
+    let editor = {
+        let (path, temp) = (path.clone(), sandbox.path("home/editor"));
+        std::thread::spawn(move || {
+            for n in 1..=last {
+                fs::write(&temp, n.to_string()).unwrap();
+                fs::rename(&temp, &path).unwrap();
+            }
+        })
+    };
+    let mut seen = 0;
+    while !editor.is_finished() {
+        let was = fs::read(&path).unwrap();
+        let _ = disk::replace_known(&path, &[was.as_slice(), b"!"].concat(), None, &was);
+        let number: u32 = String::from_utf8(fs::read(&path).unwrap()).unwrap().trim_end_matches('!').parse().unwrap();
+        assert!(number >= seen, "an older text was put back: {number} after {seen}");
+        seen = number;
+    }
+    editor.join().unwrap();
+    let at_the_end = String::from_utf8(fs::read(&path).unwrap()).unwrap();
+    assert_eq!(at_the_end.trim_end_matches('!'), last.to_string());
+}

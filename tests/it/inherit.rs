@@ -56,9 +56,30 @@ fn remember(world: &Sandbox) -> Vec<&'static str> {
         "notes/private/diary.md",
         "talk.transcript",
         ".loci/loadouts/_backup-0123456789ab/files/CLAUDE.md",
+        ".claude.inactive/projects/z.jsonl",
+        ".claude/teams/t",
+        ".claude/scheduled_tasks.json",
+        ".claude.json",
+        "CLAUDE.local.md",
+        ".qwen/memory/m",
+        ".qwen/todos/t",
+        ".hermes/MEMORY.md",
+        ".bash_history",
+        "sub2/.python_history",
         // These fail the transport test.
         ".claude/settings.local.json",
         ".codex/auth.json",
+        // Secrets, wherever they lie.
+        ".env",
+        "deep/.env.local",
+        ".ssh/known_hosts",
+        ".aws/credentials",
+        ".netrc",
+        ".git-credentials",
+        ".npmrc",
+        "keys/server.pem",
+        "keys/server.p12",
+        "token.txt",
     ];
     for rel in memory {
         world.file(Path::new("r/a").join(rel), "SECRET-MEMORY");
@@ -195,6 +216,8 @@ fn nothing_of_the_memory_comes_along_wherever_it_hides() {
     let rels = remember(&world);
     world.file("r/a/sub/.loci/agent.md", "---\nid: other\n---\n").file("r/a/sub/SECRET", "SECRET-MEMORY");
     world.file("r/a/module/.git", "gitdir: ../.git/modules/m\n").file("r/a/tree/.git", "gitdir: /elsewhere/.git/worktrees/t\n");
+    // Words of its own about a key that lies in a file of any name.
+    world.file("r/a/notes/key", "-----BEGIN OPENSSH PRIVATE KEY-----\nSECRET-MEMORY\n").file("r/a/.env.example", "TOKEN=\n");
     let socket = std::os::unix::net::UnixListener::bind(world.path("r/a/.loci/s")).unwrap();
     let portable = world.loci("r/a", ["loadout", "id", "--portable"]).exits(0).stdout;
     let made = world.loci("r", ["inherit", "a", "b", "--json"]).exits(0).json();
@@ -204,7 +227,8 @@ fn nothing_of_the_memory_comes_along_wherever_it_hides() {
         assert!(!what.contains("SECRET-MEMORY"), "{}", path.display());
     }
     let left: Vec<PathBuf> = made["left_out"].as_array().unwrap().iter().map(|one| PathBuf::from(one["path"].as_str().unwrap())).collect();
-    let others = [".mcp.json", "sub", "tree/.git", ".loci/s"];
+    let others = [".mcp.json", "sub", "tree/.git", ".loci/s", "notes/key"];
+    assert!(world.path("r/b/.env.example").is_file());
     for rel in rels.iter().chain(&others) {
         let path = world.path("r/a").join(rel);
         assert!(left.iter().any(|one| path.starts_with(one)), "{rel} is not named: {left:?}");
@@ -215,6 +239,30 @@ fn nothing_of_the_memory_comes_along_wherever_it_hides() {
     assert_eq!(made["loadout"].as_str().unwrap(), portable.trim());
     let doctor = world.loci("r", ["doctor", "b"]).stdout;
     assert!(!doctor.contains("/b/"), "{doctor}");
+}
+
+#[test]
+fn a_place_of_memory_that_is_a_link_makes_memory_of_what_it_leads_to() {
+    let world = world();
+    fs::remove_dir_all(world.path("r/a/.loci/memory")).ok();
+    fs::remove_dir_all(world.path("r/a/.codex")).ok();
+    for rel in ["mem/note.md", "dotcodex/sessions/s.jsonl", "dotcodex/auth.json", "far/p/x.jsonl", "dotqwen/projects/y"] {
+        world.file(Path::new("r/a").join(rel), "SECRET-MEMORY");
+    }
+    world.file("r/a/dotcodex/skills/x.md", "kept").file("r/a/kept.md", "kept");
+    world.link("r/a/.loci/memory", "../mem").link("r/a/.codex", "dotcodex").link("r/a/sub3", "dotqwen").link("r/a/.qwen", "sub3");
+    world.dir("r/a/.gemini").link("r/a/.gemini/tmp", "../far/p");
+    fs::hard_link(world.path("r/a/mem/note.md"), world.path("r/a/other-name.md")).unwrap();
+    let made = world.loci("r", ["inherit", "a", "b", "--json"]).exits(0).json();
+    for (path, what) in world.snapshot("r/b") {
+        assert!(!what.contains("SECRET-MEMORY"), "{}", path.display());
+    }
+    let left = made["left_out"].to_string();
+    for rel in ["a/mem", "dotcodex/sessions", "dotcodex/auth.json", "far/p", "dotqwen/projects", "other-name.md"] {
+        assert!(left.contains(rel), "{rel} is not named: {left}");
+    }
+    assert_eq!(world.read("r/b/dotcodex/skills/x.md"), "kept");
+    assert_eq!(world.read("r/b/kept.md"), "kept");
 }
 
 #[test]

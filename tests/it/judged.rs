@@ -32,9 +32,16 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("disconnect", &["disconnect", "claude", "--project", "LEVEL"]),
     ("init", &["init"]),
     ("clock enroll", &["clock", "enroll", "LEVEL"]),
+    ("clock install", &["clock", "install"]),
+    ("jobs run", &["jobs", "run", "x", "--root", "LEVEL"]),
     ("jobs accept", &["jobs", "accept", "x", "--root", "LEVEL"]),
     ("jobs arm", &["jobs", "arm", "x", "--root", "LEVEL"]),
     ("jobs disarm", &["jobs", "disarm", "x", "--root", "LEVEL"]),
+    ("loop start", &["loop", "start", "x", "--root", "LEVEL"]),
+    ("loop stop", &["loop", "stop", "--root", "LEVEL"]),
+    ("mirror attach", &["mirror", "attach", "x"]),
+    ("mirror detach", &["mirror", "detach", "x"]),
+    ("mirror type", &["mirror", "type", "x", "y"]),
 ];
 
 /// Verbs that write into inboxes only; they have tests of their own.

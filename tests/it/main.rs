@@ -15,6 +15,8 @@ mod inherit;
 mod judged;
 mod layers;
 mod loadout;
+mod loops;
+mod mirror;
 mod run;
 mod sandbox;
 mod shell;

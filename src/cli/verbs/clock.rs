@@ -1,5 +1,7 @@
 //! `loci clock`: run what is due.
 
+mod install;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -10,6 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome, grant};
 use crate::clock::daemon::{self, DaemonError};
 use crate::clock::engine::Root;
+use crate::clock::job;
 use crate::clock::trust::{self, Trust};
 use crate::custody::grants;
 use crate::sys::lock::LockError;
@@ -51,6 +54,11 @@ enum What {
         /// The root; default: the nearest directory up from here with a .loci-clock
         root: Option<PathBuf>,
     },
+    /// Start the clock with the machine: a user unit of systemd, an agent of launchd, or a line for cron
+    #[command(
+        after_help = "It writes one file, or one line into your crontab, and says what switches it on. Once more, it changes nothing; --remove takes it\naway again. Runs outlive the clock in each of them.\n\nExamples:\n  loci clock install --dry-run\n  loci clock install ~/work\n  loci clock install --cron\n  loci clock install --remove"
+    )]
+    Install(install::Args),
     /// Let what a root holds fire, with the jobs as they are now
     #[command(
         after_help = "A person does this. Jobs that come or change later wait for `loci jobs accept`; what calls a model waits for\n`loci jobs arm`.\n\nExamples:\n  loci clock enroll .\n  loci clock enroll . --live    # jobs that come later need no accepting"
@@ -75,6 +83,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     match args.what {
         What::Run { roots } => keep(context, &roots, true),
         What::Once { roots } => keep(context, &roots, false),
+        What::Install(args) => install::run(context, &args),
         What::Status { root } => status(context, root.as_deref()),
         What::Enroll { root, live, dry_run } => enroll(context, &root, live, dry_run),
     }
@@ -155,23 +164,34 @@ fn keep(context: &Context, named: &[PathBuf], stay: bool) -> Outcome {
             context.say(&format!("clock: keeps {}", context.shown(&root.dir)));
         }
     }
-    let mut env = context.env.vars.clone();
-    // What runs acts as whoever lives where it runs, not as whoever started the clock.
-    use crate::sys::env::{LOCI_AGENT, LOCI_BODY, LOCI_FAULT, LOCI_HOPS, LOCI_JOB, LOCI_RUN, LOCI_UNARMED};
-    for name in [LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_JOB, LOCI_HOPS, LOCI_UNARMED, LOCI_FAULT] {
-        env.remove(std::ffi::OsStr::new(name));
-    }
+    let env = environment(context);
     let many = roots.len() > 1;
     let say = |root: &Path, notice: &crate::clock::engine::Notice| {
         let place = if many { format!("{}: ", context.shown(root)) } else { String::new() };
         context.say(&format!("{} {place}{}", time::to_second(notice.at), shown::text(&notice.text)));
     };
     let went = if stay { daemon::run(roots, &env, say) } else { daemon::once(roots, &env, say) };
-    went.map(|()| Answer::Yes).map_err(|error| match error {
+    went.map(|()| Answer::Yes).map_err(failed)
+}
+
+/// The environment that runs inherit: what runs acts as whoever lives where it runs, not as whoever started the clock.
+pub(super) fn environment(context: &Context) -> std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString> {
+    use crate::sys::env::{LOCI_AGENT, LOCI_BODY, LOCI_FAULT, LOCI_HOPS, LOCI_JOB, LOCI_RUN, LOCI_UNARMED};
+    let mut env = context.env.vars.clone();
+    for name in [LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_JOB, LOCI_HOPS, LOCI_UNARMED, LOCI_FAULT] {
+        env.remove(std::ffi::OsStr::new(name));
+    }
+    env
+}
+
+/// A failure of the clock itself.
+pub(super) fn failed(error: DaemonError) -> Failure {
+    match error {
         DaemonError::Lock(error) => held(error),
         DaemonError::Disk(error) => error.into(),
+        DaemonError::Settings(error) => Failure::new("settings", format!("failed to {error}")).at(&error.path, error.line),
         DaemonError::Signals(error) => Failure::new("io", "failed to receive signals").caused_by(&error),
-    })
+    }
 }
 
 fn held(error: LockError) -> Failure {
@@ -221,9 +241,14 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
     }
     let root = root_at(context, path)?;
     let found = jobs::read_all(&root)?;
-    let accepted: Map<String, Value> =
+    let mut accepted: Map<String, Value> =
         found.jobs.iter().map(|job| (job.name.to_string(), Value::from(trust::accept_hash(job, &root.dir)))).collect();
-    let models: Vec<&str> = found.jobs.iter().filter(|job| job.calls_model).map(|job| &*job.name).collect();
+    let loops = super::loops::read_all(&root)?;
+    let read = loops.values().filter_map(|one| one.as_ref().ok());
+    accepted.extend(read.clone().map(|one| (one.job.name.to_string(), Value::from(trust::loop_hashes(one, &root.dir).0))));
+    let dormant = found.jobs.iter().filter(|job| job.calls_model).map(|job| &*job.name);
+    let models: Vec<&str> = dormant.chain(read.map(|one| &*one.job.name)).collect();
+    let refused: Vec<&job::LoadError> = found.errors.iter().chain(loops.values().filter_map(|one| one.as_ref().err())).collect();
     if !dry_run {
         let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
         let more = [("live", Value::from(live)), ("accepted", Value::from(accepted.clone()))];
@@ -240,7 +265,7 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
                     if models.contains(&name.as_str()) { ": dormant until `loci jobs arm`" } else { "" }
                 ));
             }
-            for error in &found.errors {
+            for error in &refused {
                 text.push_str(&format!("  refused: {error}\n"));
             }
             text
@@ -248,7 +273,7 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
         || {
             json!({
                 "schema": 1, "done": !dry_run, "root": root.dir.to_string_lossy(), "live": live, "accepted": accepted, "dormant": models,
-                "refused": found.errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "refused": refused.iter().map(ToString::to_string).collect::<Vec<_>>(),
             })
         },
     )?;

@@ -107,7 +107,7 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let ground = ground(context, &user_home);
     let program = program()?;
     if args.trust && !trust::is_kept(adapter) {
-        let message = format!("{} keeps nothing about hooks of a user that could be written", adapter.title);
+        let message = format!("failed to give trust: {} asks for none for a user's hooks", adapter.title);
         return Err(Failure::new("usage", message).hint(format!("loci connect {}{}", adapter.name, args.reach.words())));
     }
     let at = time::to_second(time::now());
@@ -121,13 +121,16 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
     let flags = [(args.observe, " --observe"), (args.trust, " --trust")].into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag);
     let command = format!("loci connect {}{}{}", adapter.name, args.reach.words(), flags.collect::<String>());
-    let shared: &[_] = if matches!(reach, Reach::Shared(_)) { adapter.wiring.needs_shared } else { &[] };
+    let shared: &[_] = if reach == Reach::User { &[] } else { adapter.wiring.needs_shared };
     // The first need of a harness that keeps such a file is to be told.
-    let mut needs: Vec<String> =
-        adapter.wiring.needs.iter().skip(usize::from(args.trust)).chain(shared).map(|need| (*need).to_owned()).collect();
+    let told = args.trust || (trust::is_kept(adapter) && change.is_trusted(adapter, &ground));
+    let mut needs: Vec<String> = adapter.wiring.needs.iter().skip(usize::from(told)).chain(shared).map(|need| (*need).to_owned()).collect();
+    let others = others(context, adapter);
+    needs.extend(check::off(adapter, &ground, &change.file, &others).map(|why| format!("{} asks nobody: {why}", adapter.title)));
     needs
         .extend(change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command))));
-    finish(context, adapter, &change, &Doing { verb: "connect", done: "connected", command: &command, dry_run: args.dry_run, needs })
+    let done = if args.observe { "observed" } else { "connected" };
+    finish(context, adapter, &change, &Doing { verb: "connect", done, command: &command, dry_run: args.dry_run, needs })
 }
 
 /// Connects a harness for the user, as `loci connect NAME` does.
@@ -154,7 +157,16 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     let plan = || connect::disconnect(adapter, &reach, &ground).map_err(|error| failed(error, adapter));
     let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
     let command = format!("loci disconnect {}{}", adapter.name, args.reach.words());
-    let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs: Vec::new() };
+    let link = ground.link();
+    let unlinks = change.plan.steps.iter().any(|step| matches!(step, Step::Unlink { path, .. } if *path == link));
+    let gone = || {
+        format!(
+            "{} is gone as well, which nothing on this machine called any more: relays that are part of a project ask nobody until `loci init` puts it back",
+            context.shown(&link)
+        )
+    };
+    let needs = unlinks.then(gone).into_iter().collect();
+    let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs };
     finish(context, adapter, &change, &doing)
 }
 
@@ -223,7 +235,13 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'
     change.plan.apply()?;
     context.print(
         || {
-            let mut text = format!("{title} is {done} ({file})\n");
+            let others = change
+                .edits
+                .iter()
+                .filter(|edit| edit.file != change.file && edit.before != edit.after)
+                .map(|edit| context.shown(&edit.file));
+            let files = std::iter::once(file.clone()).chain(others).collect::<Vec<_>>().join(", ");
+            let mut text = format!("{title} is {done} ({files})\n");
             for need in &doing.needs {
                 let _ = writeln!(text, "note: {need}");
             }
@@ -296,9 +314,17 @@ fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
         }
         ConnectError::File { path, why } => {
             let failure = Failure::new("settings", message).at(&path, None);
-            if why == "it is read-only" { failure.hint(format!("chmod u+w {}", word(&path))) } else { failure }
+            match why {
+                "it is read-only" => failure.hint(format!("chmod u+w {}", word(&path))),
+                // A person's own part is theirs to keep.
+                connect::TAKEN | connect::CHANGED => failure.hint(format!("mv {0} {0}.mine", word(&path))),
+                _ => failure,
+            }
         }
-        ConnectError::NoLocal { .. } => Failure::new("usage", message).hint(format!("loci connect {} --shared DIR", adapter.name)),
+        ConnectError::NoLocal { .. } if adapter.wiring.shared.is_some() => {
+            Failure::new("usage", message).hint(format!("loci connect {} --shared DIR", adapter.name))
+        }
+        ConnectError::NoLocal { .. } => Failure::new("usage", message).hint(format!("loci connect {}", adapter.name)),
         ConnectError::NoShared { .. } => Failure::new("usage", message).hint(format!("loci connect {}", adapter.name)),
         ConnectError::Disk(error) => error.into(),
     }
@@ -323,20 +349,49 @@ fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Cont
     (file.unwrap_or_else(|| context.cwd.clone()), Standing::Broken(format!("{line}{why}")))
 }
 
+/// The files of the project here that a harness reads besides.
+fn others(context: &Context, adapter: &Adapter) -> Vec<PathBuf> {
+    [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten().map(|file| context.cwd.join(file)).collect()
+}
+
+/// What else has to be known of how it stands: what a file of a project does not reach, and the relays of the
+/// project here that were not asked about.
+fn notes(context: &Context, rows: &[(&'static Adapter, (PathBuf, Standing))], reach: &Reach) -> Vec<String> {
+    if *reach != Reach::User {
+        let there = rows.iter().filter(|(_, (_, standing))| matches!(standing, Standing::Connected | Standing::Observed));
+        return there.flat_map(|(adapter, _)| adapter.wiring.needs_shared).map(|need| (*need).to_owned()).collect();
+    }
+    let calls = |file: &Path| {
+        let data = disk::read_bounded(file, 1 << 20).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&data).contains("/.loci/bin/loci")
+    };
+    let is_user_s = |file: &Path| rows.iter().any(|(_, (own, _))| own == file);
+    let one = |(adapter, _): &(&'static Adapter, (PathBuf, Standing))| {
+        let found: Vec<String> =
+            others(context, adapter).iter().filter(|file| calls(file) && !is_user_s(file)).map(|file| context.shown(file)).collect();
+        (!found.is_empty()).then(|| {
+            format!("relays of the project here stand in {}: loci connect {} --check --shared .", found.join(" and "), adapter.name)
+        })
+    };
+    rows.iter().filter_map(one).collect()
+}
+
 /// How it stands with one harness, or with all of them.
 fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> Outcome {
     let user_home = user_home(context);
     let ground = ground(context, &user_home);
     let mut rows = Vec::new();
-    for adapter in harness::ALL.into_iter().filter(|adapter| only.is_none_or(|only| only.name == adapter.name)) {
+    let reads = |adapter: &Adapter| match reach {
+        Reach::User => true,
+        Reach::Shared(_) => adapter.wiring.shared.is_some(),
+        Reach::Project(_) => adapter.wiring.local.is_some(),
+    };
+    // One that reads no such file can't be connected there.
+    let asked = |adapter: &&Adapter| only.map_or_else(|| reads(adapter), |only| only.name == adapter.name);
+    for adapter in harness::ALL.into_iter().filter(asked) {
         // What a project says counts for whoever starts there.
-        let others =
-            [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten().map(|file| context.cwd.join(file)).collect::<Vec<_>>();
+        let others = others(context, adapter);
         let found = check::standing(adapter, reach, &ground, &others).or_else(|error| match error {
-            // One that has no such file at all is not connected there.
-            ConnectError::NoLocal { .. } | ConnectError::NoShared { .. } if only.is_none() => {
-                Ok((context.cwd.clone(), Standing::NotConnected))
-            }
             error if only.is_some() => Err(failed(error, adapter)),
             // One that can't be read must not hide how it stands with the others.
             error => Ok(broken(&error, adapter, reach, context)),
@@ -347,10 +402,15 @@ fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> 
         matches!(standing, Standing::Connected | Standing::Observed) || (only.is_none() && *standing == Standing::NotConnected)
     };
     let all = rows.iter().all(|(_, (_, standing))| good(standing));
+    for note in notes(context, &rows, reach) {
+        context.say(&format!("note: {note}"));
+    }
     context.print(
         || {
             let cells = |(adapter, (file, standing)): &(&Adapter, (PathBuf, Standing))| {
-                let why = standing.why().map(|why| format!(": {why}")).unwrap_or_default();
+                let fix =
+                    matches!(standing, Standing::Differs).then(|| format!(": run `loci connect {}`", adapter.name)).unwrap_or_default();
+                let why = standing.why().map(|why| format!(": {why}{fix}")).unwrap_or_default();
                 vec![adapter.name.to_owned(), format!("{}{why}", standing.word().replace('-', " ")), context.shown(file)]
             };
             let rows: Vec<Vec<String>> = rows

@@ -109,6 +109,9 @@ fn target(context: &Context, whom: &Whom) -> Result<Target, Failure> {
     if let Some(session) = &whom.session {
         return Ok(Target::Session(session.clone()));
     }
+    if let Some(body) = whom.body.as_deref().map(|dir| context.absolute(dir)).filter(|dir| !disk::is_dir(dir)) {
+        return Err(Failure::new("path", format!("failed to find the body {}: it is no directory", shown::path(&body))).at(&body, None));
+    }
     let from = whom.body.as_deref().map_or_else(|| context.cwd.clone(), |dir| context.absolute(dir));
     let (around, _) = asker::from_launch(&real::real(&from, true).path);
     around.body.map(Target::Body).ok_or_else(|| {
@@ -278,6 +281,15 @@ fn report(context: &Context, args: &Status, seen: &Seen, body: Option<&Active>, 
         }))
         .collect();
     text.push_str(&table(&rows));
+    let strange: std::collections::BTreeSet<&Path> =
+        seen.hooks.all.iter().filter(|hook| !hook.standing.is_trusted()).map(|hook| hook.found.provenance.level.as_path()).collect();
+    for level in strange {
+        text.push_str(&format!(
+            "note: what does not run in {} has not been trusted as it is now: loci trust {}\n",
+            context.shown(level),
+            word(level)
+        ));
+    }
     for hook in &seen.hooks.all {
         for remark in &hook.declared.remarks {
             text.push_str(&format!("note: {}: {remark}\n", context.shown(&hook.found.path)));
@@ -301,6 +313,17 @@ fn report(context: &Context, args: &Status, seen: &Seen, body: Option<&Active>, 
     text.push_str("\nwhat each harness has\n");
     let rows: Vec<Vec<String>> =
         harness::ALL.iter().map(|adapter| vec![format!("  {}", adapter.name), has(adapter), lacks(adapter)]).collect();
+    text.push_str(&table(&rows));
+    text.push_str("\nwhat a hook can do there\n");
+    let rows: Vec<Vec<String>> = harness::ALL
+        .iter()
+        .map(|adapter| {
+            let rewrites =
+                if takes(adapter, Take::Input).is_empty() { "can't rewrite the input of a call" } else { "rewrites the input of a call" };
+            let texts = format!("adds text at {}", takes(adapter, Take::Context));
+            vec![format!("  {}", adapter.name), format!("blocks at {}", takes(adapter, Take::Block)), texts, rewrites.to_owned()]
+        })
+        .collect();
     text.push_str(&table(&rows));
     text.push_str(&format!("  {}: the clock calls it; no harness has it\n", Seam::OnBlockReport.word()));
     if !failures.is_empty() {
@@ -331,6 +354,12 @@ fn has_seam(adapter: &Adapter, seam: Seam) -> bool {
 
 fn has(adapter: &Adapter) -> String {
     Seam::ALL.iter().filter(|seam| has_seam(adapter, **seam)).map(|seam| seam.word()).collect::<Vec<_>>().join(" ")
+}
+
+/// The seams at which a hook can do that; empty where there is none.
+fn takes(adapter: &Adapter, take: Take) -> String {
+    let can = |seam: &&Seam| adapter.points.iter().any(|point| point.seam == **seam && point.takes(take));
+    Seam::ALL.iter().filter(can).map(|seam| seam.word()).collect::<Vec<_>>().join(" ")
 }
 
 fn lacks(adapter: &Adapter) -> String {

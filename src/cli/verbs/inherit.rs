@@ -15,7 +15,7 @@ use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::person::Person;
-use crate::custody::ruling::Why;
+use crate::custody::ruling::{ActRuling, Why};
 use crate::custody::wall::Walled;
 use crate::sys::{disk, shown};
 use crate::text::name::AgentId;
@@ -39,6 +39,9 @@ pub struct Args {
     dry_run: bool,
 }
 
+/// So many files of a child are judged one by one.
+const MOST_JUDGED: usize = 10_000;
+
 /// Runs it.
 ///
 /// # Errors
@@ -59,7 +62,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let mut found = inherit::find(&card, &parent, &child, &id, &near::top(context, &child), &dotdirs).map_err(failed)?;
     let _lock = new::hold(context, &child, args.dry_run)?;
     free(&child)?;
-    new::unique(context, &id, &child)?;
+    new::unique(context, &id, &child)
+        .map_err(|failure| failure.hint(format!("loci inherit {} {} --id {id}-2", word(&args.parent), word(&args.child))))?;
     let (holders, _) = embody::holders(&context.state, &parent)?;
     if let Some(holder) = holders.first() {
         found.notes.push(format!(
@@ -132,21 +136,35 @@ fn allowed(context: &Context, found: &Inheritance, child: &Path, args: &Args) ->
     if grant::person(context) == Person::Yes {
         return Ok(None);
     }
+    let id = args.id.as_ref().map(|id| format!(" --id {}", word(Path::new(id)))).unwrap_or_default();
+    let command = format!("loci inherit {} {}{id}", word(&found.parent), word(child));
     let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
-    let acts = [act(child), act(&child.join("AGENTS.md"))];
-    let mine =
-        |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));
+    // More than anybody judges one by one is a person's to copy.
+    if found.items.len() > MOST_JUDGED && !args.dry_run {
+        return grant::or_request(context, &child.join(layout::CARD), &command);
+    }
+    let files = found.items.iter().filter(|item| !matches!(item.what, What::Dir(_))).map(|item| act(&child.join(&item.rel)));
+    let acts: Vec<Act> = std::iter::once(act(child)).chain(files.take(MOST_JUDGED)).collect();
+    // The child is not the one that asks, so its identity file is no matter. All else that is walled off is.
+    let own_card = child.join(layout::CARD);
+    let mine = |one: &ActRuling| matches!(one.why, Why::Wall(Walled::Identity)) && one.path() == own_card;
     let ruling = grant::ruled(context, &acts)?;
-    if let Some(refused) = ruling.refused().find(|refused| !mine(&refused.why)) {
-        return grant::refused(context, refused).map(Some);
+    if let Some(refused) = ruling.refused().find(|refused| !mine(refused)) {
+        return match refused.why {
+            Why::Wall(wall) if args.dry_run => {
+                context.say(&format!("note: {} is {}: only a person adds it", context.shown(refused.path()), wall.what()));
+                Ok(None)
+            }
+            Why::Wall(wall) if !matches!(wall, Walled::Policy | Walled::State) => grant::or_request(context, refused.path(), &command),
+            _ => grant::refused(context, refused).map(Some),
+        };
     }
     let Some(rel) = inherit::needs_person(found) else { return Ok(None) };
     if args.dry_run {
         context.say(&format!("note: {} is a kind of file that only a person adds", shown::path(rel)));
         return Ok(None);
     }
-    let id = args.id.as_ref().map(|id| format!(" --id {}", word(Path::new(id)))).unwrap_or_default();
-    grant::or_request(context, &child.join(layout::CARD), &format!("loci inherit {} {}{id}", word(&found.parent), word(child)))
+    grant::or_request(context, &own_card, &command)
 }
 
 fn failed(error: InheritError) -> Failure {
@@ -186,12 +204,21 @@ impl Made<'_> {
     }
 }
 
+fn counted(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
 fn words(context: &Context, made: &Made<'_>) -> String {
     let found = made.found;
     let verb = if made.dry_run { "would become" } else { "is" };
     let mut text = format!("{} {verb} the agent {}, a child of {}\n", context.shown(made.child), made.id, made.parent_id);
     let (links, dirs) = (made.count(|what| matches!(what, What::Link(_))), made.count(|what| matches!(what, What::Dir(_))));
-    text.push_str(&format!("  + {} files, {links} links, {dirs} directories\n", made.files()));
+    text.push_str(&format!(
+        "  + {}, {}, {}\n",
+        counted(made.files(), "file", "files"),
+        counted(links, "link", "links"),
+        counted(dirs, "directory", "directories")
+    ));
     for rel in made.edited() {
         text.push_str(&format!("  ~ {}\n", shown::path(rel)));
     }

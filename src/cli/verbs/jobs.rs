@@ -1,5 +1,8 @@
 //! `loci jobs`: what is scheduled, and what a person allows of it.
 
+mod now;
+mod show;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +17,10 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::clock::decide;
 use crate::clock::engine::{Root, Why};
-use crate::clock::job::{self, Action, Job, LoadError, Need};
+use crate::clock::job::{self, Action, Job, LoadError, Loop, Need};
+use crate::clock::loops;
 use crate::clock::record::Record;
-use crate::clock::schedule::{When, duration};
+use crate::clock::schedule::When;
 use crate::clock::store::Store;
 use crate::clock::trust::{self, Trust};
 use crate::clock::wake;
@@ -46,7 +50,7 @@ enum What {
         /// Its name
         name: String,
     },
-    /// Say whether a file is a job, without doing anything
+    /// Say whether a file is a job or a loop, without doing anything
     #[command(after_help = "Exit 1 where it is none.\n\nExample:\n  loci jobs check .loci-clock/jobs/report.md")]
     Check {
         /// The file
@@ -61,8 +65,21 @@ enum What {
         #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
         count: u16,
     },
+    /// Run a job now, judged like any run
+    #[command(
+        after_help = "The calendar alone is passed over: what it needs, its budget and a run that is on count as ever. Where a clock runs, that one\nruns it. It may be ended while it waits; the run goes on.\n\nExit 1 where what it must leave behind is not there.\n\nExample:\n  loci jobs run report"
+    )]
+    Run {
+        /// Its name
+        name: String,
+        /// Say what would be run, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Let a job run as it is now
-    #[command(after_help = "Bound to the file and to the scripts in the tree that it names.\n\nExample:\n  loci jobs accept report")]
+    #[command(
+        after_help = "Bound to the file and to the scripts in the tree that it names. A loop is named `loop:NAME`.\n\nExample:\n  loci jobs accept report"
+    )]
     Accept {
         /// Their names
         #[arg(required = true)]
@@ -73,7 +90,7 @@ enum What {
     },
     /// Let a job call a model as it is now, or mail wake a body
     #[command(
-        after_help = "Bound to what the job does; an edit of that makes it dormant again. A body with `wake: [delegation]` in its agent.md is the job\nwake:ID: armed, each new delegation in its inbox is one run of it.\n\nExamples:\n  loci jobs arm triage\n  loci jobs arm wake:billing"
+        after_help = "Bound to what the job does; an edit of that makes it dormant again. A body with `wake: [delegation]` in its agent.md is the job\nwake:ID: armed, each new delegation in its inbox is one run of it. A loop is loop:NAME.\n\nExamples:\n  loci jobs arm triage\n  loci jobs arm wake:billing"
     )]
     Arm {
         /// Their names
@@ -152,9 +169,10 @@ fn read_one(path: &Path) -> Result<Result<Option<Job>, LoadError>, Failure> {
 pub fn run(context: &Context, args: Args) -> Outcome {
     match args.what {
         None | Some(What::List) => list(context),
-        Some(What::Show { name }) => show(context, &name),
+        Some(What::Show { name }) => show::run(context, &name),
         Some(What::Check { file }) => check(context, &file),
         Some(What::Next { name, count }) => next(context, &name, count),
+        Some(What::Run { name, dry_run }) => now::run(context, &name, dry_run),
         Some(What::Accept { names, dry_run }) => allow(context, "accept", &names, dry_run),
         Some(What::Arm { names, dry_run }) => allow(context, "arm", &names, dry_run),
         Some(What::Disarm { names, dry_run }) => disarm(context, &names, dry_run),
@@ -180,6 +198,36 @@ fn world(context: &Context) -> Result<World, Failure> {
     Ok(World { root, found, trust, records })
 }
 
+/// How one job stands, for whoever shows an agent.
+pub(super) struct Standing {
+    /// Whether it may run, or why not.
+    pub(super) state: String,
+    /// What came of its last instant.
+    pub(super) last: Option<&'static str>,
+    /// Whether it stands in the ledger.
+    pub(super) stuck: bool,
+}
+
+/// How the jobs of a root stand, by name; of the bodies that mail wakes, those that are handed in.
+pub(super) fn standing(root: Root, wakes: Vec<Job>) -> Result<BTreeMap<String, Standing>, Failure> {
+    let mut found = read_all(&root)?;
+    found.jobs.extend(wakes.into_iter().map(Arc::new));
+    let trust = Trust::read(&root.state, &root.dir)?;
+    let records = Store::read(&Store::folder(&root.state, &root.dir))?.0.records;
+    let ledger = crate::clock::ledger::read(&root.dir)?;
+    let world = World { root, found, trust, records };
+    let one = |name: &str, state: String| {
+        let last = world.records.get(name).and_then(|record| record.outcome).map(|outcome| outcome.word());
+        (name.to_owned(), Standing { state, last, stuck: ledger.open.contains_key(name) })
+    };
+    let refused = |error: &LoadError| {
+        let name = error.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        one(&name, format!("refused: {}", shown::text(&error.why)))
+    };
+    let jobs = world.found.jobs.iter().map(|job| one(&job.name, world.state(job).word().to_owned()));
+    Ok(jobs.chain(world.found.errors.iter().map(refused)).collect())
+}
+
 impl World {
     fn job(&self, name: &str) -> Result<&Arc<Job>, Failure> {
         if let Some(job) = self.found.jobs.iter().find(|job| &*job.name == name) {
@@ -192,6 +240,24 @@ impl World {
         let near = near::nearest(name, self.found.jobs.iter().map(|job| &*job.name));
         let failure = Failure::new("job", format!("no job is called `{}`", shown::text(name)));
         Err(failure.hint(near.map_or_else(|| "loci jobs".to_owned(), |near| format!("loci jobs show {near}"))))
+    }
+
+    /// The loop that a name means: `loop:NAME`, or plain NAME where no job has it.
+    fn looped(&self, name: &str) -> Result<Option<Loop>, Failure> {
+        match name.strip_prefix(loops::PREFIX) {
+            Some(name) => super::loops::named(&self.root, name).map(Some),
+            None if self.found.jobs.iter().any(|job| &*job.name == name) => Ok(None),
+            None if super::loops::file(&self.root, name).is_some() => super::loops::named(&self.root, name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The line that grants something of a name.
+    fn line(&self, kind: &str, name: &str, hash: String, body: Option<Value>) -> Result<Value, Failure> {
+        let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
+        let mut more = vec![("job", Value::from(name)), ("hash", hash.into())];
+        more.extend(body.map(|body| ("body", body)));
+        Ok(trust::line(kind, &self.root.dir, &more, time::now(), &salt).1)
     }
 
     fn state(&self, job: &Job) -> Why {
@@ -250,8 +316,10 @@ fn list(context: &Context) -> Outcome {
             };
             let mut rows: Vec<Vec<String>> = world.found.jobs.iter().map(row).collect();
             for error in &world.found.errors {
-                let name = error.path.file_stem().unwrap_or_default();
-                rows.push(vec![shown::path(Path::new(name)).to_string(), "-".to_owned(), "-".to_owned(), format!("refused: {}", shown::text(&error.why))]);
+                // A body that can't be woken is no job by the name of its file.
+                let is_body = error.path.file_name().is_some_and(|name| name == "agent.md");
+                let name = if is_body { context.shown(&error.path) } else { shown::path(Path::new(error.path.file_stem().unwrap_or_default())).to_string() };
+                rows.push(vec![name, "-".to_owned(), "-".to_owned(), format!("refused: {}", shown::text(&error.why))]);
             }
             if rows.is_empty() { "no jobs\n".to_owned() } else { table(&rows) }
         },
@@ -268,54 +336,30 @@ fn refusal(error: &LoadError) -> Value {
     json!({ "path": error.path.to_string_lossy(), "line": error.line, "field": error.field, "why": error.why })
 }
 
-fn show(context: &Context, name: &str) -> Outcome {
-    let world = world(context)?;
-    let job = world.job(name)?;
-    let what = match &job.action {
-        Action::Run(line) => format!("run {}", shown::text(line)),
-        Action::Agent { body, .. } => format!("agent {}", shown::path(body)),
-        Action::Wake { body, agent } => format!("wakes {agent} in {} when a delegation comes", shown::path(body)),
-    };
-    context.print(
-        || {
-            let mut rows = vec![
-                vec!["job".to_owned(), job.name.to_string()],
-                vec!["does".to_owned(), what.clone()],
-                vec!["state".to_owned(), world.state(job).word().to_owned()],
-                vec!["next".to_owned(), world.next_word(job)],
-                vec!["timeout".to_owned(), duration::show(job.timeout)],
-            ];
-            for one in &job.deliverables {
-                rows.push(vec!["leaves".to_owned(), shown::text(&one.path).to_string()]);
-            }
-            if job.deliverables.is_empty() {
-                rows.push(vec!["leaves".to_owned(), "nothing that it is judged by".to_owned()]);
-            }
-            if let Some(judged) = world.records.get(&*job.name).and_then(|record| record.judged.as_ref()) {
-                rows.push(vec!["last run".to_owned(), format!("{} for {}", judged.outcome.word(), time::to_second(judged.instant))]);
-            }
-            table(&rows)
-        },
-        || {
-            let mut object = world.object(job);
-            if let Some(fields) = object.as_object_mut() {
-                fields.insert("schema".to_owned(), 1.into());
-                fields.insert("does".to_owned(), what.clone().into());
-                fields.insert("deliverables".to_owned(), json!(job.deliverables));
-            }
-            object
-        },
-    )?;
-    Ok(Answer::Yes)
-}
-
 fn check(context: &Context, file: &Path) -> Outcome {
     let path = context.absolute(file);
+    if path.parent().is_some_and(|dir| dir.ends_with(".loci-clock/loops")) {
+        return check_loop(context, &path);
+    }
     let read = read_one(&path)?;
     context.print(
         || match &read {
             Ok(Some(job)) => format!("{} is a job{}\n", job.name, if job.calls_model { " that calls a model" } else { "" }),
             Ok(None) => "its text is empty: no beat\n".to_owned(),
+            Err(error) => format!("{error}\n"),
+        },
+        || json!({ "schema": 1, "ok": read.is_ok(), "refused": read.as_ref().err().map(refusal) }),
+    )?;
+    Ok(if read.is_ok() { Answer::Yes } else { Answer::No })
+}
+
+fn check_loop(context: &Context, path: &Path) -> Outcome {
+    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let bytes = disk::read_bounded(path, job::MAX_BYTES)?.unwrap_or_default();
+    let read = job::parse_loop(&name, path, &bytes);
+    context.print(
+        || match &read {
+            Ok(one) => format!("{} is a loop of at most {} rounds\n", one.definition.name, one.definition.max_rounds),
             Err(error) => format!("{error}\n"),
         },
         || json!({ "schema": 1, "ok": read.is_ok(), "refused": read.as_ref().err().map(refusal) }),
@@ -354,6 +398,11 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
     let world = world(context)?;
     let mut lines = Vec::new();
     for name in names {
+        if let Some(one) = world.looped(name)? {
+            let (accept, arm) = trust::loop_hashes(&one, &world.root.dir);
+            lines.push(world.line(kind, &one.job.name, if kind == "arm" { arm } else { accept }, None)?);
+            continue;
+        }
         let job = world.job(name)?;
         let body = match &job.action {
             Action::Wake { body, .. } if kind == "arm" => body.to_str().map(Value::from),
@@ -364,10 +413,7 @@ fn allow(context: &Context, kind: &str, names: &[String], dry_run: bool) -> Outc
             Action::Run(_) | Action::Agent { .. } => None,
         };
         let hash = if kind == "arm" { trust::arm_hash(job, &world.root.dir) } else { trust::accept_hash(job, &world.root.dir) };
-        let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
-        let mut more = vec![("job", Value::from(name.as_str())), ("hash", hash.into())];
-        more.extend(body.map(|body| ("body", body)));
-        lines.push(trust::line(kind, &world.root.dir, &more, time::now(), &salt).1);
+        lines.push(world.line(kind, name, hash, body)?);
     }
     if !dry_run {
         grants::append(&context.state, &lines)?;
@@ -393,7 +439,11 @@ fn disarm(context: &Context, names: &[String], dry_run: bool) -> Outcome {
         return Ok(answer);
     }
     let world = world(context)?;
-    let ids: Vec<String> = names.iter().flat_map(|name| world.trust.arms_of(name)).collect();
+    let mut ids = Vec::new();
+    for name in names {
+        let one = world.looped(name)?;
+        ids.extend(world.trust.arms_of(one.as_ref().map_or(name.as_str(), |one| &one.job.name)));
+    }
     if !dry_run {
         let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, time::now())).collect();
         if !lines.is_empty() {

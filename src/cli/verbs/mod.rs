@@ -21,6 +21,8 @@ pub mod init;
 pub mod jobs;
 pub mod ledger;
 pub mod loadout;
+pub mod loops;
+pub mod mirror;
 pub mod new;
 pub mod own;
 pub mod permit;
@@ -119,6 +121,10 @@ pub enum Verb {
     Jobs(jobs::Args),
     /// Show what is stuck now
     Ledger(ledger::Args),
+    /// Go on with a prompt until its predicate holds
+    Loop(loops::Args),
+    /// Look at a terminal session that runs already, and type into it
+    Mirror(mirror::Args),
     /// List the hooks that bind to the seams of a turn, and switch them on and off by name
     Hooks(hooks::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
@@ -171,6 +177,8 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Clock(args) => clock::run(context, args),
         Verb::Jobs(args) => jobs::run(context, args),
         Verb::Ledger(args) => ledger::run(context, args),
+        Verb::Loop(args) => loops::run(context, args),
+        Verb::Mirror(args) => mirror::run(context, args),
         Verb::Hooks(args) => hooks::run(context, args),
         Verb::Trust(args) => trust::run(context, args),
         Verb::Init(args) => init::run(context, args),

@@ -15,14 +15,14 @@ use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::person::Person;
-use crate::custody::ruling::Why;
+use crate::custody::ruling::{ActRuling, Why};
 use crate::custody::wall::Walled;
 use crate::hooks::trust;
 use crate::sys::disk::{self, Kind};
 use crate::sys::lock::{Lock, LockError};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
-use crate::tree::{card, real};
+use crate::tree::{card, real, settings};
 
 /// The variables that loci sets itself.
 pub(super) const GIVEN: [&str; 2] = ["date", "id"];
@@ -77,7 +77,16 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Where the body can't be made; then nothing of it is there.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
-    let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| from_template(error, &args.template))?;
+    let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| {
+        let failure = from_template(error, &args.template);
+        // A path is one with a slash.
+        let beside = !args.template.contains('/') && disk::is_dir(&context.cwd.join(&args.template));
+        if beside {
+            failure.hint(format!("loci new {} --template ./{}", word(&args.dir), word(Path::new(&args.template))))
+        } else {
+            failure
+        }
+    })?;
     let id = id(&args, &dir)?;
     let values = values(&template, &id, &args)?;
     let nodes = render::render(&template, &values).map_err(|error| from_template(error, &args.template))?;
@@ -109,18 +118,52 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return Ok(answer);
     }
     if !args.dry_run {
-        // Its hooks and rules are this machine's own. Said first, and taken back where nothing comes of it:
-        // a body that was made must not be a stranger.
+        // What is written here for a person is this machine's own; what an agent has a template say is not, and neither
+        // is what was there before. Said first, and taken back where nothing comes of it: a body that was made must
+        // not be a stranger.
         let place = real::real(&dir, true).path;
-        trust::remember_made(&context.state, &place, true, time::now())?;
+        let own = if grant::person(context) == Person::Yes { written(&missing) } else { BTreeMap::new() };
+        trust::remember_made(&context.state, &place, &own, true, time::now())?;
         if let Err(error) = make(context, &missing, &dir, &args, there.is_some()) {
-            let _ = trust::remember_made(&context.state, &place, false, time::now());
+            let _ = trust::remember_made(&context.state, &place, &own, false, time::now());
             return Err(error);
         }
+    }
+    if occupied {
+        strangers(context, &dir, &missing);
     }
     let made = Made { paths: shown_nodes(&dir, &missing), kept };
     context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
     Ok(Answer::Yes)
+}
+
+/// What of the files is trusted once they are written.
+fn written(nodes: &[Node]) -> BTreeMap<PathBuf, String> {
+    let files = nodes.iter().filter_map(|node| match &node.what {
+        What::File { data, .. } => Some((node.rel.as_path(), data.as_slice())),
+        What::Dir | What::Link(_) => None,
+    });
+    trust::written(files)
+}
+
+/// Says that the hooks and rules which were there before are no more trusted than they were.
+fn strangers(context: &Context, dir: &Path, nodes: &[Node]) {
+    let Ok(settings) = settings::load(&context.home) else { return };
+    let ours = written(nodes);
+    let known = trust::load(&context.state);
+    let there = trust::inside(dir, &settings.dotdirs).unwrap_or_default();
+    let strange = there.iter().filter(|(rel, seen)| {
+        let path = dir.join(rel);
+        ours.get(*rel) != Some(&seen.sha256) && !known.of_digest(&[&path], &seen.sha256).is_trusted()
+    });
+    let count = strange.count();
+    if count > 0 {
+        let what = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        context.say(&format!(
+            "note: {what} of hooks, rules or personas that lay there before take no effect by this: look at them with `loci trust {}`",
+            word(dir)
+        ));
+    }
 }
 
 /// One agent is made at a time below one top, or two would get the same id. Where no lock can be made
@@ -281,11 +324,20 @@ fn allowed(context: &Context, nodes: &[Node], dir: &Path, args: &Args) -> Result
     let act = |path: &Path| Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
     let acts: Vec<Act> = std::iter::once(act(dir)).chain(nodes.iter().map(|node| act(&dir.join(&node.rel)))).collect();
     let ruling = grant::ruled(context, &acts)?;
-    // A new agent is not the one that asks; who may own, hook or schedule is asked below.
-    let mine =
-        |why: &Why| matches!(why, Why::Wall(Walled::Identity | Walled::OwnerFile | Walled::Hooks | Walled::Clock | Walled::Harness(_)));
-    if let Some(refused) = ruling.refused().find(|refused| !mine(&refused.why)) {
-        return grant::refused(context, refused).map(Some);
+    // A new agent is not the one that asks, so its identity file is no matter. All else that is walled off is, file by
+    // file: what a tool may not write is not written by a template either.
+    let own_card = dir.join(layout::CARD);
+    let mine = |one: &ActRuling| matches!(one.why, Why::Wall(Walled::Identity)) && one.path() == own_card;
+    if let Some(refused) = ruling.refused().find(|refused| !mine(refused)) {
+        let Why::Wall(wall) = refused.why else { return grant::refused(context, refused).map(Some) };
+        if matches!(wall, Walled::Policy | Walled::State) {
+            return grant::refused(context, refused).map(Some);
+        }
+        if args.dry_run {
+            context.say(&format!("note: {} is {}: only a person adds it", context.shown(refused.path()), wall.what()));
+            return Ok(None);
+        }
+        return grant::or_request(context, refused.path(), &command(context, dir, args, &[]));
     }
     let Some((node, what)) = nodes.iter().find_map(|node| Some((node, template::needs_person(&node.rel)?))) else { return Ok(None) };
     if args.dry_run {

@@ -1,13 +1,16 @@
 //! `loci show`: one agent on one screen.
 
+mod runs;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde_json::{Map, Value, json};
 
+use super::jobs::Standing;
 use crate::body::embody::{self, Holder};
-use crate::body::portrait::{self, Automation, Equipped, Portrait, Reads, SECTIONS, Waiting};
+use crate::body::portrait::{self, Equipped, Portrait, Reads, SECTIONS, Waiting};
 use crate::body::sockets::{self, Socket, SocketError};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -90,6 +93,8 @@ struct More {
     requests: usize,
     /// Who embodies it now.
     embodied: Vec<Holder>,
+    /// How its jobs stand, by name.
+    jobs: std::collections::BTreeMap<String, Standing>,
     /// The hash of what it wears, and the archive that this is.
     loadout: Option<(String, Option<Active>)>,
 }
@@ -118,6 +123,10 @@ fn more(context: &Context, portrait: &mut Portrait) -> More {
     match worn {
         Ok(worn) => more.loadout = Some(worn),
         Err(error) => odd.push(format!("failed to {error}")),
+    }
+    match runs::of(context, portrait) {
+        Ok(jobs) => more.jobs = jobs,
+        Err(failure) => odd.push(failure.to_string().lines().next().unwrap_or_default().to_owned()),
     }
     portrait.notes.extend(odd);
     more
@@ -164,11 +173,10 @@ fn words(context: &Context, portrait: &Portrait, more: &More) -> String {
         rows.push(vec!["wears".to_owned(), worn_words(hash, active.as_ref())]);
     }
     let _ = write!(text, "\n{}", table(&rows));
-    if !portrait.automations.is_empty() {
-        text.push_str("\npresent, which is not armed\n");
-        let off = |one: &Automation| if one.on { String::new() } else { "off".to_owned() };
-        let rows = portrait.automations.iter().map(|one| vec![format!("  {}", one.kind), shown::text(&one.name).to_string(), off(one)]);
-        text.push_str(&table(&rows.collect::<Vec<_>>()));
+    let rows = runs::rows(portrait, &more.jobs);
+    if !rows.is_empty() {
+        text.push_str("\nruns here\n");
+        text.push_str(&table(&rows));
     }
     text.push_str("\nequipped\n");
     let rows: Vec<Vec<String>> = SECTIONS.iter().flat_map(|section| equipped_rows(section, &portrait.equipped)).collect();
@@ -319,11 +327,7 @@ fn object(portrait: &Portrait, more: &More) -> Value {
             "note": active.as_ref().and_then(|one| one.note.as_ref()),
         })
     });
-    let automations: Vec<Value> = portrait
-        .automations
-        .iter()
-        .map(|one| json!({ "kind": one.kind, "name": one.name, "on": one.on, "path": one.path.to_string_lossy() }))
-        .collect();
+    let automations = runs::objects(portrait, &more.jobs);
     let embodied: Vec<Value> = more
         .embodied
         .iter()

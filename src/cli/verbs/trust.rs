@@ -17,7 +17,7 @@ use crate::tree::{real, settings};
 /// Let the hooks, rules and personas in a directory take effect, as they are now
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Hooks are code, and rules and personas are words to a model: those of a directory that somebody else has made take no effect until\na person has looked at them. Every file is shown first. One that is new or changes later takes no effect, until this is called again,\nwhich shows what has changed. It holds on this machine alone.\n\nExamples:\n  loci trust services/billing\n  loci trust services/billing --yes\n  loci trust services/billing --revoke"
+    after_help = "Hooks are code, and rules and personas are words to a model: those of a directory that somebody else has made take no effect until\na person has looked at them. At a terminal, and with --dry-run, every file is shown first; --yes shows none. One that is new or changes later takes no effect, until this is called again,\nwhich shows what has changed. It holds on this machine alone.\n\nExamples:\n  loci trust services/billing\n  loci trust services/billing --yes\n  loci trust services/billing --revoke"
 )]
 pub struct Args {
     /// The directory, with all below
@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         let asked = context.sink.is_none() && !args.yes;
         if asked && context.asks() {
             context.say(&shown_text);
-            let answer = term::ask(&format!("Trust these {} files of {}? [y/N] ", files.len(), context.shown(&dir)))
+            let answer = term::ask(&format!("Trust {} of {}? [y/N] ", count(files.len()), context.shown(&dir)))
                 .map_err(|error| Failure::new("io", "failed to ask").caused_by(&error))?;
             if !answer.is_some_and(|answer| matches!(answer.trim(), "y" | "Y" | "yes")) {
                 context.say("nothing was trusted");
@@ -87,7 +87,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     context.print(
         || {
             let what = if args.dry_run { diff_text(&changes) } else { String::new() };
-            format!("{what}{} {verb}: {} files, content {}\n", context.shown(&dir), files.len(), content.get(..12).unwrap_or_default())
+            format!("{what}{} {verb}: {}, content {}\n", context.shown(&dir), count(files.len()), content.get(..12).unwrap_or_default())
         },
         || {
             json!({
@@ -98,6 +98,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         },
     )?;
     Ok(Answer::Yes)
+}
+
+fn count(files: usize) -> String {
+    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
 }
 
 fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String], command: &str) -> Outcome {

@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Clock, Pending, Phase, below};
 use crate::clock::decide::{self, Facts, Verdict};
 use crate::clock::deliverable;
-use crate::clock::job::{Action, Beat, Job};
+use crate::clock::job::{Action, Job};
 use crate::clock::record::Outcome;
 use crate::clock::runs::Processes;
 use crate::clock::schedule::duration;
@@ -20,6 +21,13 @@ const AHEAD: SignedDuration = SignedDuration::from_secs(2);
 
 impl<P: Processes> Clock<P> {
     pub(super) fn fire(&mut self, now: Moment) {
+        if let Some(only) = self.only.clone() {
+            self.refresh_trust(now);
+            if self.busy.remove(&only) {
+                self.deal(&only, now);
+            }
+            return;
+        }
         let mut due = Vec::new();
         while self.heap.peek().is_some_and(|Reverse((at, _))| *at <= now.wall) {
             if let Some(Reverse((at, name))) = self.heap.pop()
@@ -170,7 +178,7 @@ impl<P: Processes> Clock<P> {
             runs_today: record.map_or(0, |record| record.runs_on(day)),
             retry: pending.attempt > 0,
             active: job.beat.as_ref().is_none_or(|beat| decide::is_active(beat, job, now.wall)),
-            human: job.beat.as_ref().is_some_and(|beat| self.human(beat, now)),
+            human: job.beat.as_ref().is_some_and(|beat| self.human(beat.lock_fresh, now)),
             has_work,
         }
     }
@@ -184,7 +192,7 @@ impl<P: Processes> Clock<P> {
     }
 
     /// Whether a person is active, or said that nothing beats.
-    pub(super) fn human(&mut self, beat: &Beat, now: Moment) -> bool {
+    pub(super) fn human(&mut self, lock_fresh: Duration, now: Moment) -> bool {
         let said_no = disk::read_bounded(&self.root.state.join("config.yaml"), 64 * 1024).ok().flatten().is_some_and(|text| {
             let header = crate::text::header::parse_yaml(&text);
             header.text("heartbeat").is_some_and(|word| matches!(word, "off" | "false" | "no"))
@@ -198,7 +206,7 @@ impl<P: Processes> Clock<P> {
         let age = Timestamp::from_second(seconds).map_or(SignedDuration::MIN, |at| now.wall.duration_since(at));
         if age > -AHEAD {
             self.future_lock = None;
-            return decide::is_fresh(age, beat.lock_fresh);
+            return decide::is_fresh(age, lock_fresh);
         }
         // From the future: its age counts from when it was first seen.
         let seen = match self.future_lock {
@@ -208,13 +216,13 @@ impl<P: Processes> Clock<P> {
                 now.boot
             }
         };
-        let fresh = duration::show(beat.lock_fresh);
+        let fresh = duration::show(lock_fresh);
         self.say(
             "human lock",
             format!("human.lock ({}) is dated in the future: it counts for {fresh} from now on", shown::path(&path)),
             now,
         );
-        decide::is_fresh(SignedDuration::try_from(now.boot.saturating_sub(seen)).unwrap_or_default(), beat.lock_fresh)
+        decide::is_fresh(SignedDuration::try_from(now.boot.saturating_sub(seen)).unwrap_or_default(), lock_fresh)
     }
 
     /// The run of a job that is on is to end.

@@ -89,8 +89,11 @@ impl<P: Processes> Clock<P> {
         self.swept = Some(now.boot);
         let from = self.sweeps.cursor.take().map_or(Bound::Unbounded, Bound::Excluded);
         let range = self.slots.range::<Box<str>, _>((from, Bound::Unbounded));
-        let mut names: Vec<Box<str>> =
-            range.filter(|(name, _)| !name.starts_with(wake::PREFIX)).take(SLICE).map(|(name, _)| name.clone()).collect();
+        let mut names: Vec<Box<str>> = range
+            .filter(|(name, _)| !name.starts_with(wake::PREFIX) && !super::loops::is_ours(name))
+            .take(SLICE)
+            .map(|(name, _)| name.clone())
+            .collect();
         if names.len() == SLICE {
             self.sweeps.cursor = names.last().cloned();
         }
@@ -133,7 +136,7 @@ impl<P: Processes> Clock<P> {
             }
         }
         let mut changed = first;
-        let is_file = |name: &str| !name.starts_with(wake::PREFIX);
+        let is_file = |name: &str| !name.starts_with(wake::PREFIX) && !super::loops::is_ours(name);
         let known: Vec<Box<str>> =
             self.slots.iter().filter(|(name, slot)| slot.record.gone.is_none() && is_file(name)).map(|(name, _)| name.clone()).collect();
         for name in known.iter().filter(|name| !present.contains(&***name)) {

@@ -7,11 +7,13 @@
 
 mod fire;
 mod load;
+mod loops;
 mod perceive;
 mod reap;
 mod start;
 mod view;
 mod voice;
+mod wish;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -152,8 +154,15 @@ pub struct Clock<P> {
     future_lock: Option<(Duration, i128)>,
     /// The inboxes of bodies that mail may wake, by the name of the job.
     posts: BTreeMap<String, perceive::Post>,
+    /// When the folder of what is to be run now was last looked into.
+    wished: Option<i128>,
+    /// The one job that is dealt with; the others are left alone.
+    only: Option<Box<str>>,
     perceived: Option<Duration>,
     polls: u64,
+    looked: loops::Looked,
+    /// What the turn of a loop that is being started has in its environment.
+    ticket: Option<String>,
     ticks: u64,
     /// How often a record changed.
     saves: u64,
@@ -184,8 +193,12 @@ impl<P: Processes> Clock<P> {
             sweeps: load::Sweeps::default(),
             future_lock: None,
             posts: BTreeMap::new(),
+            wished: None,
+            only: None,
             perceived: None,
             polls: 0,
+            looked: loops::Looked::default(),
+            ticket: None,
             ticks: 0,
             saves: 0,
             root,
@@ -222,7 +235,9 @@ impl<P: Processes> Clock<P> {
         self.guard("reap", now, Self::reap);
         self.guard("reload", now, Self::reload);
         self.guard("perception", now, Self::perceive);
+        self.guard("wishes", now, Self::grant_wishes);
         self.guard("fire", now, Self::fire);
+        self.guard("loops", now, Self::loops);
         self.guard("health check", now, Self::health);
     }
 
@@ -295,7 +310,15 @@ impl<P: Processes> Clock<P> {
         }
     }
 
+    /// Takes in what hooks said about a block; with `patience`, those that are at it are waited for.
+    pub fn hear(&mut self, now: Moment, patience: Duration) {
+        for words in self.procs.heard(patience) {
+            self.say("on-block-report", words, now);
+        }
+    }
+
     fn health(&mut self, now: Moment) {
+        self.hear(now, Duration::ZERO);
         if self.ledger.is_waiting() {
             match self.ledger.flush() {
                 Ok(()) => self.voice.over("ledger"),

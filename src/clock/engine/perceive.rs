@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Clock, Pending, Slot, below};
+use super::{Clock, Pending, below};
 use crate::body::embody;
 use crate::clock::job::{Action, Job};
 use crate::clock::runs::Processes;
@@ -44,6 +44,9 @@ fn look(mailbox: &Mailbox) -> Look {
 impl<P: Processes> Clock<P> {
     /// Looks outside: mail that waits to be sent is sent, and mail that came wakes whom a person armed.
     pub fn perceive(&mut self, now: Moment) {
+        if self.only.as_ref().is_some_and(|only| !only.starts_with(wake::PREFIX)) {
+            return;
+        }
         if self.perceived.is_some_and(|last| now.boot.saturating_sub(last) < INTERVAL) {
             return;
         }
@@ -134,7 +137,7 @@ impl<P: Processes> Clock<P> {
         self.voice.over(&key);
         let job = self.wake_slot(name, job);
         let record = self.slots.get(name).map(|slot| &slot.record);
-        let busy = self.slots.get(name).is_none_or(|slot| slot.record.running.is_some() || !slot.waiting.is_empty());
+        let busy = self.only.is_some() || self.slots.get(name).is_none_or(|slot| slot.record.running.is_some() || !slot.waiting.is_empty());
         if busy || !self.trust.is_armed(&job, &self.root.dir) {
             return;
         }
@@ -164,7 +167,7 @@ impl<P: Processes> Clock<P> {
 
     /// The definition of a wake comes into force.
     fn wake_slot(&mut self, name: &str, job: Job) -> Arc<Job> {
-        let slot = self.slots.entry(name.into()).or_insert_with(Slot::default);
+        let slot = self.slots.entry(name.into()).or_default();
         slot.record.gone = None;
         match &slot.job {
             Some(known) if **known == job => Arc::clone(known),

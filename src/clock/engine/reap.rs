@@ -134,31 +134,14 @@ impl<P: Processes> Clock<P> {
         true
     }
 
-    /// A run is over: its set is taken back, what came of it is written down, told, and tried again
-    /// where the job says so.
+    /// A run is over: what came of it is told, and tried again where the job says so; then its set is taken back, and
+    /// all of it is written down.
     fn finish(&mut self, flight: &mut Flight, outcome: Outcome, left_running: Vec<String>, now: Moment) {
-        if let Some(worn) = flight.worn.take() {
-            match worn.take_back() {
-                Ok(closed) if closed.left.is_empty() => {}
-                Ok(closed) => {
-                    let left: Vec<String> = closed.left.iter().map(ToString::to_string).collect();
-                    self.say(
-                        "loadout",
-                        format!("{}: changed while its set was worn, and left so: {}", flight.run.job, left.join("; ")),
-                        now,
-                    );
-                }
-                Err(error) => self.say("loadout", format!("{}: its set is not taken back yet: {error}", flight.run.job), now),
-            }
-        }
         self.drain(&flight.run.dir.clone(), now);
         let run = &mut flight.run;
         (run.outcome, run.ended) = (Some(outcome), Some(now.wall));
         let name = run.job.clone();
-        if let Err(error) = run.write(&self.store.run_dir(&run.id)) {
-            self.say("disk", format!("{name}: its run can't be written down: failed to {error}: {}", error.source), now);
-        }
-        let Some(slot) = self.slots.get_mut(&*name) else { return };
+        let Some(slot) = self.slots.get_mut(&*name) else { return self.close(flight, now) };
         let record = &mut slot.record;
         record.running = None;
         record.note(outcome, run.instant);
@@ -194,7 +177,32 @@ impl<P: Processes> Clock<P> {
             let notify = run.notify;
             self.block(&name, failure, notify, now);
         }
+        self.close(flight, now);
         self.save(&name, now);
+    }
+
+    /// After hooks were told: the set that was worn for a run is taken back, and only then the run is over on disk, so
+    /// that a clock that is killed in between finds it again.
+    fn close(&mut self, flight: &mut Flight, now: Moment) {
+        if let Some(worn) = flight.worn.take() {
+            match worn.take_back() {
+                Ok(closed) if closed.left.is_empty() => {}
+                Ok(closed) => {
+                    let left: Vec<String> = closed.left.iter().map(ToString::to_string).collect();
+                    self.say(
+                        "loadout",
+                        format!("{}: changed while its set was worn, and left so: {}", flight.run.job, left.join("; ")),
+                        now,
+                    );
+                }
+                Err(error) => self.say("loadout", format!("{}: its set is not taken back yet: {error}", flight.run.job), now),
+            }
+        }
+        let run = &flight.run;
+        if let Err(error) = run.write(&self.store.run_dir(&run.id)) {
+            let why = format!("{}: its run can't be written down: failed to {error}: {}", run.job, error.source);
+            self.say("disk", why, now);
+        }
     }
 
     /// The last try of an instant is over, and nothing more comes: what came of it blocks now.
@@ -215,7 +223,13 @@ impl<P: Processes> Clock<P> {
         let entry = self.ledger.fold.failed(name, failure, now.wall);
         let told = entry.event != Event::Again;
         let text = describe(name, &entry);
+        let report = serde_json::to_value(&entry).ok();
+        let folder = entry.run.as_ref().map(|run| self.store.run_dir(run));
         self.ledger.append(entry);
+        if let Some(serde_json::Value::Object(mut report)) = report.filter(|_| notify && told) {
+            report.insert("folder".to_owned(), folder.map_or(serde_json::Value::Null, |folder| folder.to_string_lossy().into()));
+            self.procs.report(&self.root.dir, report, &text);
+        }
         if notify && told {
             self.say(&format!("block {name}"), text, now);
         }

@@ -38,6 +38,9 @@ impl<P: Processes> Clock<P> {
                 }
             }
         }
+        if let Some(terminal) = job.beat.as_ref().and_then(|beat| beat.terminal.clone()) {
+            return self.type_beat(name, job, &terminal, pending, &claim, now);
+        }
         match self.launch(name, job, pending, &claim, now) {
             Ok(()) => true,
             Err(Refused::Disk(why)) => {
@@ -64,6 +67,57 @@ impl<P: Processes> Clock<P> {
                 true
             }
         }
+    }
+
+    /// A beat that is typed. It is counted before, so that one that was typed is never typed again.
+    fn type_beat(&mut self, name: &str, job: &Arc<Job>, terminal: &str, pending: &Pending, claim: &str, now: Moment) -> bool {
+        let Action::Agent { message, .. } = &job.action else { return true };
+        let Some(slot) = self.slots.get_mut(name) else { return true };
+        let was = slot.record.clone();
+        slot.record.count_run(job.zone.to_datetime(now.wall).date());
+        slot.record.last = slot.record.last.max(Some(pending.instant));
+        slot.record.outcome = None;
+        slot.record.claims.push(claim.to_owned());
+        if !self.save(name, now) {
+            if let Some(slot) = self.slots.get_mut(name) {
+                slot.record = was;
+            }
+            let _ = disk::remove_file(&self.store.dir().join("claims").join(claim));
+            return false;
+        }
+        let lock = self.root.state.join("human.lock");
+        let touched = || disk::look_through(&lock).ok().flatten().map(|meta| meta.mtime_ns);
+        let before = touched();
+        let human = job.beat.as_ref().is_some_and(|beat| self.human(beat.lock_fresh, now));
+        let state = self.root.state.clone();
+        // Whoever comes between the check and the typing has touched the lock.
+        let typed = if human { Ok(false) } else { self.procs.type_in(&state, terminal, message, &|| touched() == before) };
+        if !matches!(typed, Ok(true))
+            && let Some(slot) = self.slots.get_mut(name)
+        {
+            slot.record = was;
+        }
+        match typed {
+            Ok(true) => {
+                if let Some(slot) = self.slots.get_mut(name) {
+                    slot.record.note(Outcome::Unjudged, pending.instant);
+                    self.store.prune(&mut slot.record);
+                }
+                if let Some(entry) = self.ledger.fold.ended(name, crate::clock::ledger::Event::Resolved, None, now.wall) {
+                    self.ledger.append(entry);
+                    self.voice.over(&format!("block {name}"));
+                }
+                self.save(name, now);
+            }
+            Ok(false) => self.note(name, Outcome::SkippedHuman, pending.instant, claim, now),
+            Err(why) => {
+                self.note(name, Outcome::Missing, pending.instant, claim, now);
+                let missing = vec![lack("target", why)];
+                let failure = Failure { cause: Some(Outcome::Missing), missing, instant: Some(pending.instant), ..Failure::default() };
+                self.block(name, failure, job.notify, now);
+            }
+        }
+        true
     }
 
     /// Notes what came of a claimed instant that nothing was started for.
@@ -93,7 +147,8 @@ impl<P: Processes> Clock<P> {
             },
             _ => None,
         };
-        let armed = self.trust.is_armed(job, &self.root.dir);
+        // A loop is armed as one: its transition is no part of a turn.
+        let armed = self.ticket.is_some() || self.trust.is_armed(job, &self.root.dir);
         let worn = match &job.loadout {
             None => None,
             Some(loadout) => Some(self.put_on(name, loadout, &dir, now).map_err(|why| Refused::Failed(lack("loadout", why)))?),
@@ -108,6 +163,7 @@ impl<P: Processes> Clock<P> {
             message: carried.as_ref().map(|carried| carried.message.as_str()),
             hops: carried.as_ref().map_or(0, |carried| carried.hops),
             armed,
+            ticket: self.ticket.as_deref(),
         };
         let process = match self.procs.start(&order) {
             Ok(process) => process,
@@ -172,7 +228,7 @@ impl<P: Processes> Clock<P> {
         }
         // Between the check and the first word a person may have come.
         if let Some(beat) = &job.beat
-            && self.human(beat, now)
+            && self.human(beat.lock_fresh, now)
         {
             self.procs.abandon(&id);
             if let Some(slot) = self.slots.get_mut(name) {

@@ -75,7 +75,7 @@ impl<P: Processes> Clock<P> {
     /// What goes into the status file.
     #[must_use]
     pub fn status(&self, now: Moment) -> Value {
-        let jobs = self.slots.values().filter(|slot| slot.record.gone.is_none()).count();
+        let jobs = self.slots.iter().filter(|(name, slot)| slot.record.gone.is_none() && !super::loops::is_ours(name)).count();
         let refused: Vec<Value> = self
             .slots
             .iter()

@@ -41,7 +41,10 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Option<Loaded>, LoadError> {
     };
     let zone = zone(&fields)?.unwrap_or(TimeZone::UTC);
     let active = fields.read_as("active", active)?;
-    fields.read_as("target", target)?;
+    let terminal = fields.read_as("target", terminal)?.flatten();
+    if let (Some(_), Some((at, _))) = (&terminal, fields.get("loadout")) {
+        return Err(at.error("a beat that is typed into a terminal has no end at which a set could be taken back"));
+    }
     let lock_fresh = fields.read_as("lock_fresh", |at, value| at.length(value))?.unwrap_or(Duration::from_secs(120));
     let body = fields.read_as("agent", |at, value| inside(at, at.text(value)?))?.unwrap_or_else(|| PathBuf::from("."));
     let length = |name: &str, default: u64| -> Result<Duration, LoadError> {
@@ -75,13 +78,16 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Option<Loaded>, LoadError> {
         only_if: fields.read_as("only_if", glob)?,
         notify: true,
         log_max: 1_000_000,
-        beat: Some(Box::new(Beat { active, lock_fresh })),
+        beat: Some(Box::new(Beat { active, lock_fresh, terminal: terminal.clone() })),
         calls_model: true,
         schedule: schedule_of(&[of("every")]),
         does: digest(&[of("target"), of("agent"), of("loadout"), of("only_if"), of("max_per_day"), of("every"), &Value::from(message)]),
         file: text::digest::bytes_of_parts([bytes]),
         action: Action::Agent { body, message: message.into() },
     };
+    if terminal.is_some() && !message.is_empty() {
+        crate::clock::mirror::is_typable(message).map_err(|error| LoadError::file(path, format!("the text can't be typed: {error}")))?;
+    }
     Ok((!message.is_empty()).then_some(Loaded { job, notices }))
 }
 
@@ -95,14 +101,17 @@ fn active(at: At<'_>, value: &Value) -> Result<(Time, Time), LoadError> {
     both.ok_or_else(|| at.error(format!("`{text}` is no span like 08:00-20:00")))
 }
 
-/// A beat is a turn of the runtime. One that is meant for a terminal must not become one: it would call a model where
-/// a person looked for keystrokes.
-fn target(at: At<'_>, value: &Value) -> Result<(), LoadError> {
+/// Where a prompt goes: `None` is a turn of the runtime, else the terminal of that name.
+pub(super) fn terminal(at: At<'_>, value: &Value) -> Result<Option<String>, LoadError> {
     match value {
-        Value::String(word) if word == "runtime" => Ok(()),
-        Value::Object(map) if map.contains_key("terminal") => {
-            Err(at.error("typing into a terminal is not there yet: a beat is a turn of the runtime, `target: runtime`"))
+        Value::String(word) if word == "runtime" => Ok(None),
+        Value::Object(map) => {
+            at.known(map, &["terminal"])?;
+            let name = at.text(map.get("terminal").ok_or_else(|| at.error("`terminal` is missing"))?)?;
+            crate::clock::mirror::is_name(name).then(|| Some(name.to_owned())).ok_or_else(|| {
+                at.error(format!("`{name}` is no name of a terminal session: 1-100 characters without blanks, `:`, `.` and controls"))
+            })
         }
-        other => Err(at.error(format!("`{other}` is not `runtime`"))),
+        other => Err(at.error(format!("`{other}` is neither `runtime` nor {{terminal: NAME}}"))),
     }
 }

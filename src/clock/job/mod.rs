@@ -3,6 +3,7 @@
 
 mod beat;
 mod check;
+mod loops;
 mod parse;
 mod read;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use serde_json::Value;
 
 pub use beat::parse as parse_beat;
 pub use check::refused;
+pub use loops::{Loop, parse as parse_loop};
 pub(super) use parse::MODEL_RUNS;
 pub use parse::parse;
 
@@ -159,6 +161,8 @@ pub struct Beat {
     pub active: Option<(Time, Time)>,
     /// How old the human lock may be and still bar a beat.
     pub lock_fresh: Duration,
+    /// The terminal that the prompt is typed into; `None`: a turn of the runtime.
+    pub terminal: Option<String>,
 }
 
 /// Why a file is no job.

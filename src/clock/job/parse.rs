@@ -237,7 +237,7 @@ fn size(at: At<'_>, value: &Value) -> Result<u64, LoadError> {
     digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|size| *size <= 1 << 30).ok_or_else(odd)
 }
 
-fn deliverables(at: At<'_>, value: &Value) -> Result<Vec<Deliverable>, LoadError> {
+pub(super) fn deliverables(at: At<'_>, value: &Value) -> Result<Vec<Deliverable>, LoadError> {
     match value {
         Value::Array(items) => items.iter().map(|item| deliverable(at, item)).collect(),
         other => Ok(vec![deliverable(at, other)?]),

@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn read(header: &str, body: &str) -> Result<Loaded, LoadError> {
@@ -146,9 +148,111 @@ fn a_heartbeat() {
         ("evry: 1m", "every"),
         ("note: x", "missing"),
         ("every: 1m\ntarget: me", "runtime"),
-        ("every: 1m\ntarget: {terminal: main}", "not there yet"),
+        ("every: 1m\ntarget: {terminal: a.b}", "terminal session"),
+        ("every: 1m\ntarget: {terminl: a}", "`terminal`"),
+        ("every: 1m\ntarget: {terminal: main}\nloadout: night", "taken back"),
     ] {
         let said = read(&format!("---\n{header}\n---\nx")).unwrap_err().to_string();
         assert!(said.contains(word), "{said}");
+    }
+    let typed = read("---\nevery: 1m\ntarget: {terminal: main}\n---\nx").unwrap().unwrap().job;
+    assert_eq!(typed.beat.unwrap().terminal.as_deref(), Some("main"));
+    assert!(read("---\nevery: 1m\ntarget: {terminal: main}\n---\na\u{1b}b").unwrap_err().to_string().contains("typed"));
+}
+
+#[test]
+fn a_loop() {
+    let read = |header: &str, body: &str| {
+        parse_loop("a", Path::new("/r/.loci-clock/loops/a.md"), format!("---\n{header}\n---\n{body}").as_bytes())
+    };
+    let one = read(
+        "hooks: [count]\nexit: state.tests_pass && state.round >= 2\nnext: {run: ./next.sh}\nmax_rounds: 40\ntarget: {terminal: main}\n\
+         deliverables: [out/x]\nnote: x",
+        "Go on.\n",
+    )
+    .unwrap();
+    let definition = one.definition;
+    assert_eq!((definition.max_rounds, definition.max_per_day, definition.terminal.as_deref()), (40, 40, Some("main")));
+    assert_eq!((definition.prompt.as_str(), definition.hooks.len(), definition.deliverables.len()), ("Go on.", 1, 1));
+    assert!(one.job.calls_model && &*one.job.name == "loop:a");
+    let plain = read("exit: false", "x").unwrap().definition;
+    assert_eq!((plain.max_rounds, plain.max_per_day, plain.next), (20, 24, crate::clock::loops::Next::Stop));
+    for (header, body, words) in [
+        ("next: stop", "x", &["exit", "missing"][..]),
+        ("exit: state.", "x", &["a.md:2: exit"]),
+        ("exit: nope()", "x", &["exit", "`nope`"]),
+        ("exit: 'true'", " ", &["prompt", "missing"]),
+        ("exit: 'true'\nmax_rounds: 0", "x", &["max_rounds", "`0`"]),
+        ("exit: 'true'\nmax_round: 5", "x", &["`max_round`", "`max_rounds`"]),
+        ("exit: 'true'\nnext: a b", "x", &["next", "`a b`"]),
+        ("exit: 'true'\nnext: {rum: x}", "x", &["`rum`", "`run`"]),
+        ("exit: 'true'\nhooks: a", "x", &["hooks", "list"]),
+        ("exit: 'true'\nagent: ../x", "x", &["agent", "below"]),
+        ("exit: 'true'\ntarget: me", "x", &["target", "`runtime`"]),
+    ] {
+        let said = read(header, body).unwrap_err().to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{header}: {said}");
+    }
+    assert!(parse_loop("cycle", Path::new("/c.md"), b"---\nexit: 'true'\n---\nx").is_err());
+    // Arming is bound to what it does.
+    let does = |header: &str, body: &str| read(header, body).unwrap().job.does;
+    assert_eq!(does("exit: 'true'\nnote: a", "x"), does("exit: 'true'\nnote: b", "x\n"));
+    assert_ne!(does("exit: 'true'", "x"), does("exit: 'false'", "x"));
+    assert_ne!(does("exit: 'true'", "x"), does("exit: 'true'\nmax_rounds: 90", "x"));
+    assert_ne!(does("exit: 'true'", "x"), does("exit: 'true'", "y"));
+}
+
+/// A piece of a job file, or something like one.
+fn piece() -> impl Strategy<Value = String> {
+    let known =
+        ["when", "run", "agent", "deliverables", "needs", "timeout", "retry", "overlap", "missed", "loadout", "only_if", "log_max", "tz"];
+    let key = prop_oneof![prop::sample::select(known.to_vec()).prop_map(str::to_owned), "[a-z_é]{0,6}"];
+    let value = prop_oneof![
+        prop::sample::select(vec![
+            "{cron: \"0 7 * * *\", tz: Europe/Berlin}",
+            "{every: 15m}",
+            "{every: 99999999999999999999d}",
+            "{at: 2026-12-24T18:00:00+01:00}",
+            "{at: 9999-12-31T23:59:59Z}",
+            "[out/a, {path: \"out/*.png\", count: \">=3\"}]",
+            "{max: 3, wait: [30s, 1m]}",
+            "&x [*x]",
+            "{rules: {night: on}}",
+            "..",
+            "99999999999",
+            "-1",
+        ])
+        .prop_map(str::to_owned),
+        ".{0,12}",
+        "[0-9]{1,3}[smhd]",
+        "[\\[{\"'*/.,: -]{0,8}",
+    ];
+    (key, value).prop_map(|(key, value)| format!("{key}: {value}\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever stands in a file: a job, or a reason that names the file; never a panic. What is a job can be asked for
+    /// its next instant, and its file read again is the same job.
+    #[test]
+    fn any_file_is_a_job_or_says_why_not(pieces in prop::collection::vec(piece(), 0..6), body in ".{0,40}", raw in prop::collection::vec(any::<u8>(), 0..64), whole in any::<bool>()) {
+        let text = format!("---\n{}---\n{body}", pieces.concat());
+        let bytes = if whole { text.into_bytes() } else { raw };
+        let path = Path::new("/r/.loci-clock/jobs/a.md");
+        match parse("a", path, &bytes) {
+            Ok(loaded) => {
+                let job = loaded.job;
+                prop_assert_eq!(parse("a", path, &bytes).map(|again| again.job), Ok(job.clone()));
+                let at: jiff::Timestamp = "2026-06-01T00:00:00Z".parse().unwrap();
+                if let Some(next) = job.when.next(at, Some(at)) {
+                    prop_assert!(next > at);
+                }
+            }
+            Err(error) => prop_assert!(error.path == path && !error.why.is_empty() && !error.to_string().contains('\n')),
+        }
+        if let Err(error) = parse_beat(path, &bytes) {
+            prop_assert!(error.path == path && !error.why.is_empty());
+        }
     }
 }

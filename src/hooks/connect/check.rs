@@ -77,7 +77,10 @@ pub fn standing(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, others: &
     let acts = ground.call(adapter, reach, false)?;
     let watches = ground.call(adapter, reach, true)?;
     let found = match adapter.wiring.relay {
-        Relay::Files(_) => whole(adapter, &file, [&acts, &watches])?,
+        Relay::Files(_) => match whole(adapter, &file, [&acts, &watches])? {
+            Standing::NotConnected => Standing::NotConnected,
+            found => off(adapter, ground, &file, others).map_or(found, Standing::Tampered),
+        },
         Relay::Groups { .. } | Relay::Yaml(_) => match read(&file)? {
             None => Standing::NotConnected,
             Some(now) => look(adapter, ground, &file, &now, others, [&acts, &watches])?,
@@ -127,13 +130,9 @@ fn look(
     if !relay::called_in(&lists, now).map_err(unfit)? {
         return Ok(Standing::NotConnected);
     }
-    if let Relay::Groups { off: Some((keys, value)), .. } = adapter.wiring.relay {
-        for file in std::iter::once(&file.to_owned()).chain(others) {
-            if switched_off(file, keys, value) {
-                let why = format!("`{}` is {value} in {}", keys.join("."), crate::sys::shown::path(file));
-                return Ok(Standing::Tampered(why));
-            }
-        }
+    super::readable(adapter, file, now)?;
+    if let Some(why) = off(adapter, ground, file, others) {
+        return Ok(Standing::Tampered(why));
     }
     let watching = relay::stand_in(&relay::all(adapter, watches), now).map_err(unfit)?;
     if !watching && !relay::stand_in(&lists, now).map_err(unfit)? {
@@ -148,6 +147,48 @@ fn look(
     }
     let command = lists.first().map(|list| list.command(now)).transpose().map_err(unfit)?.flatten().unwrap_or_default();
     Ok(tried(&command))
+}
+
+/// What switches all hooks off, in words; `None` where nothing does. `file` and `others` are as for
+/// [`standing`].
+#[must_use]
+pub fn off(adapter: &Adapter, ground: &Ground<'_>, file: &std::path::Path, others: &[PathBuf]) -> Option<String> {
+    let said =
+        |setting: String, value: bool, file: &std::path::Path| format!("`{setting}` is {value} in {}", crate::sys::shown::path(file));
+    if let Relay::Groups { off: Some((keys, value)), .. } = adapter.wiring.relay
+        && let Some(file) = std::iter::once(file).chain(others.iter().map(PathBuf::as_path)).find(|file| switched_off(file, keys, value))
+    {
+        return Some(said(keys.join("."), value, file));
+    }
+    let folder = ground.folder(adapter);
+    if adapter.name == "gemini"
+        && let Some(file) = std::iter::once(file).chain(others.iter().map(PathBuf::as_path)).find(|file| names_ours(file))
+    {
+        return Some(format!("`hooksConfig.disabled` names our hook in {}", crate::sys::shown::path(file)));
+    }
+    if adapter.name == "copilot" {
+        let files = ["settings.json", "config.json"].map(|name| folder.join(name));
+        let off = files.iter().find(|file| switched_off(file, &["disableAllHooks"], true))?;
+        return Some(said("disableAllHooks".to_owned(), true, off));
+    }
+    if adapter.name != "codex" {
+        return None;
+    }
+    // Codex has its switch in the other file of its folder.
+    let beside = |file: &std::path::Path| file.with_file_name("config.toml");
+    let files = [folder.join("config.toml"), beside(file)].into_iter().chain(others.iter().map(|file| beside(file)));
+    files.into_iter().find_map(|file| {
+        let data = disk::read_bounded(&file, 4 << 20).ok()??;
+        trust::feature_off(&String::from_utf8_lossy(&data)).then(|| said("features.hooks".to_owned(), false, &file))
+    })
+}
+
+/// Whether Gemini CLI has been told to leave out the hook that is called as ours are.
+fn names_ours(file: &std::path::Path) -> bool {
+    let Ok(Some(data)) = disk::read_if_there(file) else { return false };
+    let config = std::str::from_utf8(&data).ok().and_then(|text| splice::top(text, "hooksConfig").ok().flatten());
+    let names = config.as_ref().and_then(|config| config.get("disabled")?.as_array());
+    names.is_some_and(|names| names.iter().any(|name| name.as_str().is_some_and(|name| name == "loci" || name.contains("/.loci/bin/loci"))))
 }
 
 /// Whether a configuration has the setting that switches all hooks off. One that can't be read says
@@ -178,8 +219,9 @@ fn tried(command: &str) -> Standing {
         Ok(said) => {
             let code = said.code.map_or_else(|| "no exit code".to_owned(), |code| format!("exit code {code}"));
             let words = String::from_utf8_lossy(&said.stderr);
+            let gone = if said.code == Some(127) { "; `loci init` makes the link to it again" } else { "" };
             Standing::Silent(format!(
-                "the command in it fails ({code}): {}",
+                "the command in it fails ({code}): {}{gone}",
                 crate::sys::shown::text(words.lines().next().unwrap_or_default())
             ))
         }

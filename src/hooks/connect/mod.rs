@@ -81,6 +81,14 @@ pub struct Change {
 }
 
 impl Change {
+    /// Whether the harness has been told already that the relays which will stand there are trusted.
+    #[must_use]
+    pub fn is_trusted(&self, adapter: &Adapter, ground: &Ground<'_>) -> bool {
+        let Some(edit) = self.edits.first() else { return false };
+        let after = String::from_utf8_lossy(edit.after.as_deref().unwrap_or_default()).into_owned();
+        matches!(trust::missing(adapter, ground, &edit.file, &relay::every(adapter), &after), Ok(None))
+    }
+
     /// Has the harness told as well that the relays are trusted. `at` is the time.
     ///
     /// # Errors
@@ -226,7 +234,12 @@ pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &
     let call = ground.call(adapter, reach, observe)?;
     let mut change =
         Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), trusted: 0, folders: Vec::new(), plan: Plan::default() };
-    link(&mut change.plan, &ground.link(), program)?;
+    let mut linked = Plan::default();
+    if link(&mut linked, &ground.link(), program)? {
+        // Before the link: one that a killed run has left is then known to be ours.
+        mark(&mut change.plan, ground.state)?;
+    }
+    change.plan.steps.extend(linked.steps);
     for target in targets(adapter, file, Some(&call))? {
         if target.ours.is_none() && matches!(adapter.wiring.relay, Relay::Files(_)) {
             take_out(adapter, &target.file, ground, &mut change)?;
@@ -268,7 +281,7 @@ fn put_in(
     let (after, made) = match ours {
         Some(ours) => {
             if bare.is_some() {
-                return Err(ConnectError::File { path: file, why: "something that is not ours stands there" });
+                return Err(ConnectError::File { path: file, why: TAKEN });
             }
             (ours.text.into_bytes(), Vec::new())
         }
@@ -276,6 +289,7 @@ fn put_in(
             let lists = relay::lists(adapter, call);
             let unfit = |unfit| ConnectError::Unfit { path: file.clone(), unfit };
             let now = text(&file, before.as_deref())?;
+            readable(adapter, &file, now)?;
             change.foreign.extend(relay::foreign(&lists, now).map_err(unfit)?);
             if relay::stand_in(&relay::all(adapter, call), now).map_err(unfit)? {
                 (now.as_bytes().to_vec(), Vec::new())
@@ -286,7 +300,9 @@ fn put_in(
             }
         }
     };
-    if before.as_ref() != Some(&after) {
+    // One that is a program has to be one.
+    let idle = program && disk::look_through(&file)?.is_some_and(|meta| meta.mode & 0o100 == 0);
+    if before.as_ref() != Some(&after) || idle {
         may_write(&file)?;
         let folders = missing_above(&file);
         let receipt = Receipt::new(adapter.name, &file, made, bare.as_deref(), &after, folders.clone(), kept.as_ref());
@@ -302,6 +318,20 @@ fn put_in(
     }
     change.edits.push(Edit { file, before, after: Some(after) });
     Ok(())
+}
+
+/// Whether the harness itself can read what stands there. One that can't throws all of it away, and what is
+/// put in with it: nobody would be asked.
+fn readable(adapter: &Adapter, file: &Path, now: &str) -> Result<(), ConnectError> {
+    let Relay::Groups { comments, .. } = adapter.wiring.relay else { return Ok(()) };
+    if now.trim().is_empty() {
+        return Ok(());
+    }
+    splice::strictly(now, comments).map_err(|unfit| {
+        let takes = if comments { "no trailing commas" } else { "no comments and no trailing commas" };
+        let why = format!("{} takes {takes} there, and leaves the whole file out: {}", adapter.title, unfit.why);
+        ConnectError::Unfit { path: file.to_owned(), unfit: Unfit { line: unfit.line, why } }
+    })
 }
 
 /// What taking the relays out takes.
@@ -320,8 +350,15 @@ pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Resu
         let_go += usize::from(take_out(adapter, &target.file, ground, &mut change)?);
     }
     let_go += change.trusted;
-    if let_go > 0 && Receipt::count(ground.state)? <= let_go {
+    // Relays that are part of a project, of which nothing is kept here, may call it still: it goes only where connecting has
+    // made it.
+    let mark = made_link(ground.state);
+    if let_go > 0
+        && Receipt::count(ground.state)? <= let_go
+        && let Some(was) = disk::read_if_there(&mark)?
+    {
         unlink(&mut change.plan, &ground.link())?;
+        change.plan.steps.push(Step::Remove { path: mark, was, mode: 0o600 });
     }
     Ok(change)
 }
@@ -383,9 +420,8 @@ fn bare(adapter: &Adapter, file: &Path, now: Option<&[u8]>, kept: Option<&Receip
         return Ok(original);
     }
     let Some(now) = now else { return Ok(None) };
-    if let Relay::Files(_) = adapter.wiring.relay {
-        // In this or an older form.
-        return Ok((!is_ours(adapter, now)).then(|| now.to_vec()));
+    if let Relay::Files(make) = adapter.wiring.relay {
+        return without_ours(adapter, make, file, now, kept.is_some());
     }
     let lists = relay::every(adapter);
     let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
@@ -400,10 +436,63 @@ fn bare(adapter: &Adapter, file: &Path, now: Option<&[u8]>, kept: Option<&Receip
     Ok((!gone).then(|| left.into_bytes()))
 }
 
+/// What is left of a file that is ours as a whole: nothing, in this or an older form; what somebody has added
+/// to it.
+fn without_ours(
+    adapter: &Adapter,
+    make: fn(&Call) -> Vec<Ours>,
+    file: &Path,
+    now: &[u8],
+    kept: bool,
+) -> Result<Option<Vec<u8>>, ConnectError> {
+    let Ok(text) = std::str::from_utf8(now) else { return Ok((!is_ours(adapter, now)).then(|| now.to_vec())) };
+    if let Some(left) = relay::without_hooks(adapter, text) {
+        return Ok(left.map(String::into_bytes));
+    }
+    if !is_ours(adapter, now) {
+        return Ok(Some(now.to_vec()));
+    }
+    // Which program it calls stands in it, and the rest of it as well: it is looked for as it would be written for that.
+    let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let program = programs(text);
+    let forms =
+        program.iter().flat_map(|program| [false, true].map(|observe| Call { program: program.clone(), harness: adapter.name, observe }));
+    let texts = forms.flat_map(|call| make(&call)).filter(|ours| ours.name == name).map(|ours| ours.text);
+    for ours in texts {
+        if let Some((before, after)) = text.split_once(&ours) {
+            let left = format!("{before}{after}");
+            return Ok((!left.trim().is_empty()).then(|| left.into_bytes()));
+        }
+    }
+    if kept {
+        return Err(ConnectError::File { path: file.to_owned(), why: CHANGED });
+    }
+    Ok(None)
+}
+
+/// The programs that a file of ours may call.
+fn programs(text: &str) -> Vec<Option<String>> {
+    let links = text.match_indices("/.loci/bin/loci").filter_map(|(at, found)| {
+        let before = text.get(..at)?;
+        let start = before.rfind(['"', '\'', ' ', '\n']).map_or(0, |at| at + 1);
+        let path = text.get(start..at + found.len())?;
+        path.starts_with('/').then(|| Some(path.to_owned()))
+    });
+    let mut all: Vec<Option<String>> = links.chain([None]).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Why a file of ours is not touched.
+pub const CHANGED: &str = "somebody has changed it since it was put there";
+/// Why a file that we would put there is not.
+pub const TAKEN: &str = "something that is not ours stands there";
+
 /// Whether a file is one that is ours as a whole: it says so near its top, or each command in it is.
 fn is_ours(adapter: &Adapter, now: &[u8]) -> bool {
     let top = now.get(..now.len().min(200)).unwrap_or_default();
-    String::from_utf8_lossy(top).contains(OURS) || relay::only_ours(adapter.name, now)
+    String::from_utf8_lossy(top).contains(OURS) || std::str::from_utf8(now).is_ok_and(|text| relay::without_hooks(adapter, text).is_some())
 }
 
 /// What stands near the top of a file that is ours as a whole.
@@ -439,22 +528,37 @@ fn missing_above(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Makes the link that relays call, or sets it right.
-fn link(plan: &mut Plan, link: &Path, program: &Path) -> Result<(), ConnectError> {
-    match disk::look(link)?.map(|meta| meta.kind) {
+/// Makes the link that relays call, or sets it right; whether it was not there.
+fn link(plan: &mut Plan, link: &Path, program: &Path) -> Result<bool, ConnectError> {
+    let kind = disk::look(link)?.map(|meta| meta.kind);
+    match kind {
         None => plan.steps.extend(missing_above(link).into_iter().map(|path| Step::MakeDir { path })),
         Some(Kind::Link) => {
             let target = disk::read_link(link)?;
             if target == program || disk::canonical(link).is_ok_and(|leads| leads == program) {
-                return Ok(());
+                return Ok(false);
             }
             plan.steps.push(Step::Unlink { path: link.to_owned(), target });
         }
         // Somebody put the program itself there: as good as a link.
-        Some(Kind::File) => return Ok(()),
+        Some(Kind::File) => return Ok(false),
         Some(_) => return Err(ConnectError::File { path: link.to_owned(), why: "it is neither a link nor a program" }),
     }
     plan.steps.push(Step::Link { path: link.to_owned(), target: program.to_owned() });
+    Ok(kind.is_none())
+}
+
+/// The file that says that the link was made by connecting: one that was there before stays.
+fn made_link(state: &Path) -> PathBuf {
+    state.join("connect/link")
+}
+
+fn mark(plan: &mut Plan, state: &Path) -> Result<(), ConnectError> {
+    let path = made_link(state);
+    if disk::look(&path)?.is_none() {
+        plan.steps.extend(missing_above(&path).into_iter().map(|path| Step::MakeDir { path }));
+        plan.steps.push(Step::Write { path, data: b"made by loci connect\n".to_vec(), mode: Some(0o600), was: None });
+    }
     Ok(())
 }
 

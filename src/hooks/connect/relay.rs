@@ -166,13 +166,26 @@ pub(super) fn foreign(lists: &[List], text: &str) -> Result<Vec<String>, Unfit> 
     Ok(found)
 }
 
-/// Whether a file of hooks is JSON with commands of ours, and nothing else.
-pub(super) fn only_ours(harness: &str, data: &[u8]) -> bool {
-    let Ok(Value::Object(file)) = serde_json::from_slice::<Value>(data) else { return false };
-    let Some(Value::Object(events)) = file.get("hooks") else { return false };
-    let hooks: Vec<&Value> = events.values().flat_map(|list| list.as_array().map(Vec::as_slice).unwrap_or_default()).collect();
-    let ours = |hook: &&Value| hook.get("bash").and_then(Value::as_str).is_some_and(|command| whose(command, harness) == Whose::Ours);
-    !hooks.is_empty() && hooks.iter().all(ours)
+/// What is left of a file of hooks in JSON without the commands of ours: the inner `None` where that says
+/// nothing more, the outer one where it is no such file, or has none.
+pub(super) fn without_hooks(adapter: &Adapter, text: &str) -> Option<Option<String>> {
+    let command = |hook: &Value| hook.get("bash").and_then(Value::as_str).map_or(Whose::Nobodys, |command| whose(command, adapter.name));
+    let (mut left, mut any) = (text.to_owned(), false);
+    for point in adapter.points {
+        let hooks = splice::elements(&left, point.native).ok()?;
+        let ours: Vec<usize> = (0..hooks.len()).filter(|at| hooks.get(*at).map(command) == Some(Whose::Ours)).collect();
+        if !ours.is_empty() {
+            any = true;
+            left = splice::remove(&left, point.native, &ours, Made::Hooks).ok()?;
+        }
+    }
+    if !any {
+        return None;
+    }
+    let says = ["hooks", "version"].iter().fold(0, |count, key| count + usize::from(splice::top(&left, key).ok().flatten().is_some()));
+    let bare: Option<Value> = serde_json::from_str(&left).ok();
+    let nothing = bare.is_some_and(|bare| bare.as_object().is_some_and(|fields| fields.len() == says && !fields.contains_key("hooks")));
+    Some((!nothing).then_some(left))
 }
 
 /// The hooks of a group; in YAML an element is the hook itself.
@@ -220,12 +233,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_somebody_elses_command_is_not_ours_as_a_whole() {
-        let ours = r#"{"version":1,"hooks":{"a":[{"bash":"/h/.loci/bin/loci gate --for copilot"}]}}"#;
-        assert!(only_ours("copilot", ours.as_bytes()));
-        let mixed = r#"{"version":1,"hooks":{"a":[{"bash":"/h/.loci/bin/loci gate --for copilot"},{"bash":"mine"}]}}"#;
-        for other in [mixed, "{}", "", r#"{"hooks":{"a":[]}}"#] {
-            assert!(!only_ours("copilot", other.as_bytes()), "{other}");
+    fn of_a_file_of_hooks_others_commands_stay() {
+        let copilot = crate::hooks::harness::named("copilot").unwrap();
+        let ours = r#"{"version":1,"hooks":{"preToolUse":[{"bash":"/h/.loci/bin/loci gate --for copilot"}]}}"#;
+        assert_eq!(without_hooks(copilot, ours), Some(None));
+        let mixed = r#"{"version":1,"hooks":{"preToolUse":[{"bash":"/h/.loci/bin/loci gate --for copilot"},{"bash":"mine"}]}}"#;
+        assert_eq!(without_hooks(copilot, mixed).unwrap().as_deref(), Some(r#"{"version":1,"hooks":{"preToolUse":[{"bash":"mine"}]}}"#));
+        for other in ["{}", "", "#!/bin/sh", r#"{"hooks":{"preToolUse":[]}}"#] {
+            assert_eq!(without_hooks(copilot, other), None, "{other}");
         }
     }
 }

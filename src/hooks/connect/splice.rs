@@ -20,8 +20,66 @@ pub struct Unfit {
     pub why: String,
 }
 
+/// Comments and trailing commas are common in such files; anything looser is no JSON.
+const STRICT: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 /// The byte order mark, which some editors put first.
 const MARK: &str = "\u{feff}";
+
+/// Whether a parser takes the text that is stricter than ours: without trailing commas, and perhaps without
+/// comments.
+///
+/// # Errors
+/// The line with what it does not take.
+pub fn strictly(text: &str, comments: bool) -> Result<(), Unfit> {
+    let body = text.strip_prefix(MARK).unwrap_or(text);
+    let body = if comments { uncommented(body) } else { body.to_owned() };
+    match serde_json::from_str::<serde::de::IgnoredAny>(&body) {
+        // How deep it may go is our parser's own bound.
+        Err(error) if !error.to_string().contains("recursion") => Err(Unfit { line: error.line().max(1), why: error.to_string() }),
+        _ => Ok(()),
+    }
+}
+
+/// The text with a blank for each byte of a comment; lines stay where they are.
+fn uncommented(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(first) = rest.chars().next() {
+        let len = match first {
+            '"' => {
+                let mut escaped = false;
+                let end = rest.char_indices().skip(1).find(|(_, c)| {
+                    let ends = *c == '"' && !escaped;
+                    escaped = *c == '\\' && !escaped;
+                    ends
+                });
+                end.map_or(rest.len(), |(at, _)| at + 1)
+            }
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+            c => c.len_utf8(),
+        };
+        let (piece, after) = rest.split_at(len);
+        if first == '/' && len > 1 {
+            out.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        } else {
+            out.push_str(piece);
+        }
+        rest = after;
+    }
+    out
+}
 
 /// The elements that stand in the list `hooks.EVENT`, each as its own text; empty where there is no
 /// such list.
@@ -176,19 +234,7 @@ struct Doc<'a> {
 impl<'a> Doc<'a> {
     fn read(text: &'a str) -> Result<Self, Unfit> {
         let (mark, body) = if text.starts_with(MARK) { text.split_at(MARK.len()) } else { ("", text) };
-        // Comments and trailing commas are common in such files; anything looser is no JSON.
-        let options = ParseOptions {
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            allow_hexadecimal_numbers: false,
-            allow_unary_plus_numbers: false,
-            allow_bare_decimal_point_numbers: false,
-            allow_non_finite_numbers: false,
-            allow_extended_string_escapes: false,
-            ..ParseOptions::default()
-        };
-        let parsed = parse_to_ast(body, &CollectOptions::default(), &options)
+        let parsed = parse_to_ast(body, &CollectOptions::default(), &STRICT)
             .map_err(|error| Unfit { line: error.line_display(), why: format!("it is not valid JSON: {}", error.kind()) })?;
         match parsed.value {
             None => Ok(Self { body, mark, root: None }),

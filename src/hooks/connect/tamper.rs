@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Ground, Reach, check, receipt::Receipt, relay};
-use crate::hooks::harness::{Adapter, Relay};
+use crate::hooks::harness::{Adapter, Call, Relay, event_name};
 use crate::sys::disk;
 use crate::sys::env::Env;
 
@@ -18,7 +18,7 @@ const EVENT: &str = "ConfigChange";
 #[must_use]
 pub fn change(adapter: &Adapter, env: &Env, payload: &[u8]) -> Option<Option<String>> {
     let Relay::Groups { more, off: Some((keys, value)), .. } = adapter.wiring.relay else { return None };
-    if !more.iter().any(|(event, _)| *event == EVENT) || !payload.windows(EVENT.len()).any(|window| window == EVENT.as_bytes()) {
+    if !more.iter().any(|(event, _)| *event == EVENT) || event_name(payload).as_deref() != Some(EVENT) {
         return None;
     }
     let said: Value = serde_json::from_slice(payload).ok()?;
@@ -34,20 +34,25 @@ pub fn change(adapter: &Adapter, env: &Env, payload: &[u8]) -> Option<Option<Str
     files.extend(text("file_path").map(PathBuf::from));
     files.extend(ground.file(adapter, &Reach::User).ok());
     files.retain(|file| file.is_absolute());
-    Some(files.iter().find_map(|file| why(adapter, &state, file, keys, value)))
+    Some(files.iter().find_map(|file| why(adapter, &ground, file, keys, value)))
 }
 
 /// Why a file takes the gate away.
-fn why(adapter: &Adapter, state: &Path, file: &Path, keys: &[&str], value: bool) -> Option<String> {
+fn why(adapter: &Adapter, ground: &Ground<'_>, file: &Path, keys: &[&str], value: bool) -> Option<String> {
     let shown = crate::sys::shown::path(file);
     let tell = "Not taken over: what connects an agent's hooks is changed by a person alone, who starts the session anew for it.";
     if check::switched_off(file, keys, value) {
         return Some(format!("{tell} `{}` is {value} in {shown}.", keys.join(".")));
     }
     // Whoever disconnects takes the receipt away as well.
-    Receipt::read(state, adapter.name, file).ok().flatten()?;
+    Receipt::read(ground.state, adapter.name, file).ok().flatten()?;
     let now = disk::read_if_there(file).ok().flatten().unwrap_or_default();
-    let gate = relay::every(adapter).into_iter().next()?;
-    let called = std::str::from_utf8(&now).ok().is_some_and(|text| gate.called_in(text).unwrap_or(false));
-    (!called).then(|| format!("{tell} The relays that `loci connect` has put into {shown} are gone."))
+    let text = std::str::from_utf8(&now).unwrap_or_default();
+    // In the form in which they are put there: a matcher that is cut, or a limit of no time, takes the gate away as well.
+    let reaches = [Reach::User, Reach::Shared(PathBuf::new())];
+    let whole = reaches.iter().any(|reach| {
+        let stands = |call: Call| relay::stand_in(&relay::all(adapter, &call), text).unwrap_or(false);
+        ground.call(adapter, reach, false).is_ok_and(stands)
+    });
+    (!whole).then(|| format!("{tell} The relays that `loci connect` has put into {shown} are gone, or not what they were."))
 }

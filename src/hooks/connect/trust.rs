@@ -38,15 +38,19 @@ pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, file: &Path, lists
         return Ok(None);
     }
     let how = match adapter.name {
-        "codex" => "start `codex` and say yes when it shows the new hooks",
+        "codex" => "start `codex` there and say yes when it shows the new hooks",
         _ => "start it at a terminal and say yes to each one",
     };
-    Ok(Some(format!(
-        "{} has not been told to trust it at {}: {how}, or run `loci connect {} --trust`",
-        adapter.title,
-        left.join(", "),
-        adapter.name
-    )))
+    // What a project's file says is not loci's to vouch for.
+    let own = super::real(ground.folder(adapter).join(adapter.wiring.file)).is_ok_and(|own| own == file);
+    let or = if own { format!(", or run `loci connect {} --trust`", adapter.name) } else { String::new() };
+    let mut events: Vec<&str> = Vec::new();
+    left.into_iter().for_each(|event| {
+        if !events.contains(&event) {
+            events.push(event);
+        }
+    });
+    Ok(Some(format!("{} has not been told to trust the relays at {}: {how}{or}", adapter.title, events.join(", "))))
 }
 
 /// Whether a harness has such a file at all.
@@ -87,8 +91,8 @@ pub(super) fn give(
         return Ok(None);
     }
     let unfit = |why: &str| ConnectError::Unfit { path: path.clone(), unfit: Unfit { line: 1, why: why.to_owned() } };
-    if said.lines().any(|line| line.trim_start().strip_prefix("hooks").is_some_and(|rest| rest.trim_start().starts_with('='))) {
-        return Err(unfit("`hooks` is written in one line: write it as tables"));
+    if adapter.name == "codex" && written_inline(said) {
+        return Err(unfit("`hooks`, or its `state`, is written in one line: write it as tables"));
     }
     let after = if adapter.name == "codex" {
         let mut text = new.iter().fold(said.to_owned(), |text, entry| without(&text, &entry.key));
@@ -223,10 +227,48 @@ fn snake(event: &str) -> String {
     })
 }
 
+/// Whether Codex's settings switch its hooks off: `hooks = false` among the features, in any of the ways in which
+/// TOML can say so.
+pub(super) fn feature_off(text: &str) -> bool {
+    settings(text).iter().any(|setting| {
+        let inner = setting.strip_prefix("features={").map(|inner| inner.trim_end_matches('}'));
+        ["hooks=false", "codex_hooks=false"].iter().any(|off| {
+            setting.strip_prefix("features.") == Some(*off) || inner.is_some_and(|inner| inner.split(',').any(|one| one == *off))
+        })
+    })
+}
+
+/// Whether a table for a hook's state can't be added, since what it would stand in is a value on one line.
+fn written_inline(text: &str) -> bool {
+    settings(text).iter().any(|setting| setting.starts_with("hooks=") || setting.starts_with("hooks.state="))
+}
+
+/// The settings of a TOML text, one a line, with the name of the table before each; without blanks and quotes.
+fn settings(text: &str) -> Vec<String> {
+    let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect::<String>();
+    let mut table = String::new();
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let line = bare(line.split('#').next().unwrap_or(line));
+        if let Some(name) = line.strip_prefix('[') {
+            table = format!("{}.", name.trim_end_matches(']'));
+        } else {
+            found.push(format!("{table}{line}"));
+        }
+    }
+    found
+}
+
 /// Whether what is kept holds the entry.
 fn is_in(adapter: &Adapter, said: &str, entry: &Entry) -> bool {
     if adapter.name == "codex" {
-        return table(said, &entry.key).is_some_and(|(from, to)| said.get(from..to).is_some_and(|table| table.contains(&entry.value)));
+        return table(said, &entry.key).is_some_and(|(from, to)| {
+            said.get(from..to).is_some_and(|table| {
+                let off =
+                    table.lines().any(|line| line.chars().filter(|c| !c.is_whitespace()).collect::<String>().starts_with("enabled=false"));
+                table.contains(&entry.value) && !off
+            })
+        });
     }
     let approvals = serde_json::from_str::<Value>(said).ok();
     let approvals = approvals.as_ref().and_then(|root| root.get("approvals")?.as_array());
@@ -271,6 +313,22 @@ fn accepts_all(config: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codex_s_switch_is_seen_in_every_way_of_writing_it() {
+        for off in [
+            "[features]\nhooks = false",
+            "a=1\n[ \"features\" ] # x\nx = 1\nhooks=false # y",
+            "features.hooks = false",
+            "features = { x = true, hooks = false }",
+        ] {
+            assert!(feature_off(off), "{off}");
+        }
+        assert!(written_inline("[hooks]\nstate = {}") && written_inline("hooks = {}") && !written_inline("[features]\nhooks = false"));
+        for on in ["", "[features]\nhooks = true", "[other]\nhooks = false", "# features.hooks = false", "[features]\n[x]\nhooks = false"] {
+            assert!(!feature_off(on), "{on}");
+        }
+    }
 
     #[test]
     fn the_name_of_an_event_in_codex() {

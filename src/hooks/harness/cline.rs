@@ -14,6 +14,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "cline",
     title: "Cline",
     points: POINTS,
+    workdir: None,
     read,
     answer,
     wiring: Wiring {
@@ -79,6 +80,11 @@ fn read(points: &'static [Point], seam: Seam, payload: &[u8]) -> Result<Event, U
         .and_then(|call| call.shift_remove("input"))
         .or_else(|| beside.as_ref().and_then(|beside| beside.get("parameters").cloned()));
     let input = match input {
+        // It runs a text as a command, whatever it looks like.
+        Some(Value::String(text)) if tool.as_deref() == Some("run_commands") => {
+            let object = lenient::unwrapped(Value::from(text.as_str()));
+            if object.is_object() { json!([text, object]) } else { Value::String(text) }
+        }
         Some(input) => lenient::unwrapped(input),
         None if about_a_tool => return Err(Unreadable::Missing("tool input")),
         None => Value::Null,
@@ -158,10 +164,11 @@ fn script(call: &Call, seam: Seam) -> String {
     if seam != Seam::BeforeTool {
         return format!("{head}{}\n", call.hook(seam));
     }
-    let reads: Vec<String> = READS.iter().map(|tool| format!("*'\"toolName\":\"{tool}\"'*")).collect();
+    // The name stands before the arguments: what follows them is the model's to write.
+    let reads: Vec<String> = READS.iter().map(|tool| format!("*'\"name\":\"{tool}\"'*")).collect();
     let guard = if call.program.is_none() { format!("{}\n", call.guard()) } else { String::new() };
     format!(
-        "{head}{guard}p=$(cat)\n{}\n[ $r = 0 ] && exit 0\ncase $p in {}) echo {} >&2; exit 0;; esac\necho {}\necho {} >&2\n",
+        "{head}{guard}p=$(cat)\n{}\n[ $r = 0 ] && exit 0\nh=${{p%%'\"input\"'*}}; h=${{h%%'\"parameters\"'*}}\ncase $h in {}) echo {} >&2; exit 0;; esac\necho {}\necho {} >&2\n",
         call.piped(),
         reads.join("|"),
         quoted("loci: custody was not checked for this call: the gate did not answer"),

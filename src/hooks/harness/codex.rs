@@ -10,6 +10,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "codex",
     title: "Codex",
     points: POINTS,
+    workdir: None,
     read: flat,
     answer,
     wiring: Wiring {
@@ -18,9 +19,9 @@ pub(super) const ADAPTER: Adapter = Adapter {
         file: "hooks.json",
         shared: Some(".codex/hooks.json"),
         local: None,
-        relay: Relay::Groups { groups, more: &[], off: None },
+        relay: Relay::Groups { comments: false, groups, more: &[], off: None },
         needs: &[
-            "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them). Until then it leaves the gate out without a word.",
+            "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them); for a user's hooks `loci connect codex --trust` says it for you. Until then it leaves them out without a word.",
             "Codex reads its hooks when it starts: start running sessions again.",
         ],
         needs_shared: &["Hooks of a project run only in a project that you have trusted in Codex."],

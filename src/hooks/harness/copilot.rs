@@ -11,6 +11,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "copilot",
     title: "Copilot CLI",
     points: POINTS,
+    workdir: None,
     read,
     answer,
     wiring: Wiring {
@@ -81,12 +82,13 @@ const TIMEOUT: u64 = 35;
 /// the relay itself lets these through where no gate answers.
 const READS: &[&str] = &["view", "grep", "glob", "rg", "show_file", "read_bash", "list_bash"];
 
+/// The name stands before the arguments: what follows them is the model's to write.
 fn before(call: &Call) -> String {
     let said = json!({ "permissionDecision": "deny", "permissionDecisionReason": NO_ANSWER }).to_string();
     let reads: Vec<String> = READS.iter().map(|tool| format!("*'\"toolName\":\"{tool}\"'*")).collect();
     let guard = if call.program.is_none() { format!("{}; ", call.guard()) } else { String::new() };
     format!(
-        "{guard}p=$(cat); {}; case $r in 0|2) exit $r;; esac; case $p in {}) echo {} >&2; exit 0;; esac; echo {}; echo {} >&2; exit 2",
+        "{guard}p=$(cat); {}; case $r in 0|2) exit $r;; esac; h=${{p%%'\"toolArgs\"'*}}; case $h in {}) echo {} >&2; exit 0;; esac; echo {}; echo {} >&2; exit 2",
         call.piped(),
         reads.join("|"),
         quoted("loci: custody was not checked for this call: the gate did not answer"),

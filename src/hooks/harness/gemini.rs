@@ -11,6 +11,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "gemini",
     title: "Gemini CLI",
     points: POINTS,
+    workdir: Some("dir_path"),
     read: flat,
     answer,
     wiring: Wiring {
@@ -19,7 +20,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         file: "settings.json",
         shared: Some(".gemini/settings.json"),
         local: None,
-        relay: Relay::Groups { groups, more: &[], off: Some((&["hooksConfig", "enabled"], false)) },
+        relay: Relay::Groups { comments: true, groups, more: &[], off: Some((&["hooksConfig", "enabled"], false)) },
         needs: &["Gemini CLI reads its hooks when it starts: start running sessions again."],
         needs_shared: &["Hooks of a project run only in a folder that you have trusted in Gemini CLI."],
     },

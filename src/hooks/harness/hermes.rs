@@ -11,6 +11,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "hermes",
     title: "Hermes",
     points: POINTS,
+    workdir: Some("workdir"),
     read,
     answer,
     wiring: Wiring {
@@ -21,7 +22,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         local: None,
         relay: Relay::Yaml(items),
         needs: &[
-            "Hermes runs a hook only after you have agreed to it: start `hermes` at a terminal and say yes to each one. Until then it leaves them out.",
+            "Hermes runs a hook only after you have agreed to it: start `hermes` at a terminal and say yes to each one, or run `loci connect hermes --trust`. Until then it leaves them out.",
             "Hermes reads its hooks when it starts: start running sessions again.",
         ],
         needs_shared: &[],

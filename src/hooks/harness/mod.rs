@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-pub use peek::tool_name;
+pub use peek::{event_name, tool_name};
 pub use wiring::{Call, More, NO_ANSWER, Ours, Relay, Whose, Wiring, whose};
 
 use super::answer::{Answer, Reply};
@@ -44,6 +44,8 @@ pub struct Adapter {
     pub title: &'static str,
     /// The events that it has, as seams; what is not here it does not have.
     pub points: &'static [Point],
+    /// The argument of its own shell tools that names the directory which they run in.
+    pub workdir: Option<&'static str>,
     /// Reads what it says at a seam. A payload that names no event is taken for the first one of it.
     pub read: Read,
     /// Says an answer in its language, at the event of that name. What the point does not take was

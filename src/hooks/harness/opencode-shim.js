@@ -1,4 +1,4 @@
-const READS = ["read", "grep", "glob", "list", "lsp", "codesearch"];
+const READS = ["read", "grep", "glob", "list", "lsp", "codesearch", "webfetch", "websearch", "todoread", "todowrite", "skill", "question"];
 
 export const Loci = async ({ directory }) => {
   // A sub-agent has a session of its own, and says whose it is when it begins.

@@ -8,6 +8,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "opencode",
     title: "OpenCode",
     points: POINTS,
+    workdir: Some("workdir"),
     read: flat,
     answer: shim::answer,
     wiring: Wiring {

@@ -4,20 +4,56 @@
 /// The tool that a payload names, as far as it can be told from its beginning.
 #[must_use]
 pub fn tool_name(payload: &[u8]) -> Option<String> {
+    const INNER: [(&[u8], &[u8]); 2] = [(b"tool_call", b"name"), (b"preToolUse", b"toolName")];
+    first(payload, &|outer, key| match outer {
+        None => matches!(key, b"tool_name" | b"toolName"),
+        Some(outer) => INNER.contains(&(outer, key)),
+    })
+}
+
+/// The event that a payload names, likewise.
+#[must_use]
+pub fn event_name(payload: &[u8]) -> Option<String> {
+    first(payload, &|outer, key| outer.is_none() && matches!(key, b"hook_event_name" | b"hookEventName"))
+}
+
+/// The first text whose key is wanted, at the top of the object or one step below: `wanted` is asked with the
+/// key of the object around it, and the key.
+fn first(payload: &[u8], wanted: &dyn Fn(Option<&[u8]>, &[u8]) -> bool) -> Option<String> {
     let mut scan = Scan { rest: payload };
-    let (mut depth, mut key) = (0_usize, None::<&[u8]>);
+    let mut depth = 0_usize;
+    // The keys at the top and one step below.
+    let mut keys: [Option<&[u8]>; 2] = [None; 2];
     let mut value_next = false;
     while let Some(byte) = scan.next() {
         match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.checked_sub(1)?,
-            b':' if depth == 1 => value_next = true,
-            b',' if depth == 1 => (key, value_next) = (None, false),
+            b'{' | b'[' => {
+                depth += 1;
+                value_next = byte == b'[' && depth <= 2;
+                if let Some(key) = keys.get_mut(depth - 1) {
+                    *key = None;
+                }
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                value_next = true;
+            }
+            b':' => value_next = true,
+            b',' => value_next = false,
             b'"' => {
                 let raw = scan.string()?;
-                if depth == 1 && !value_next {
-                    key = Some(raw);
-                } else if depth == 1 && key.is_some_and(|key| key == b"tool_name" || key == b"toolName") {
+                let Some(at) = depth.checked_sub(1).filter(|at| *at < 2) else { continue };
+                if !value_next {
+                    if let Some(key) = keys.get_mut(at) {
+                        *key = Some(raw);
+                    }
+                    continue;
+                }
+                let outer = if at == 1 { keys[0] } else { None };
+                if let Some(key) = keys.get(at).copied().flatten()
+                    && (at == 0 || outer.is_some())
+                    && wanted(outer, key)
+                {
                     // A name with escapes in it is read like any other JSON text.
                     let quoted = [b"\"", raw, b"\""].concat();
                     return serde_json::from_slice(&quoted).ok();
@@ -58,7 +94,7 @@ impl<'a> Scan<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::tool_name;
+    use super::{event_name, tool_name};
 
     #[test]
     fn the_top_of_a_cut_payload_tells() {
@@ -67,6 +103,11 @@ mod tests {
         assert_eq!(name(r#"{"tool_input":{"tool_name":"Read","a":["tool_name"]},"toolName":"bash""#).as_deref(), Some("bash"));
         assert_eq!(name(r#"{"a":"tool_name","tool_name" : "Wr\u0069te"}"#).as_deref(), Some("Write"));
         assert_eq!(name(r#"{"a\"tool_name":"x","tool_name":"y"}"#).as_deref(), Some("y"));
+        let inner = r#"{"a":{"name":"x","tool_call":{"name":"z"}},"l":["tool_call",{"name":"l"}],"tool_call":{"id":"name","name":"editor","input":"#;
+        assert_eq!(name(inner).as_deref(), Some("editor"));
+        assert_eq!(name(r#"{"preToolUse":{"parameters":{"toolName":"x"},"toolName":"editor"#).as_deref(), None);
+        assert_eq!(name(r#"{"preToolUse":{"parameters":{"toolName":"x"},"toolName":"editor"}"#).as_deref(), Some("editor"));
+        assert_eq!(event_name(br#"{"x":{"hook_event_name":"a"},"hook_event_name":"ConfigChange","#).as_deref(), Some("ConfigChange"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "pi",
     title: "pi",
     points: POINTS,
+    workdir: None,
     read: flat,
     answer: shim::answer,
     wiring: Wiring {
@@ -17,7 +18,10 @@ pub(super) const ADAPTER: Adapter = Adapter {
         local: None,
         relay: Relay::Files(files),
         needs: &["pi loads extensions when it starts: start running sessions again."],
-        needs_shared: &["An extension of a project runs only where you have approved the project in pi (`--approve`)."],
+        needs_shared: &[
+            "pi reads this file only where it is started in this very directory, not in one below: connect each one that agents are started in, or the user's settings, which hold everywhere.",
+            "An extension of a project runs only where you have approved the project in pi (`--approve`).",
+        ],
     },
 };
 

@@ -9,6 +9,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
     name: "qwen",
     title: "Qwen Code",
     points: POINTS,
+    workdir: Some("directory"),
     read: flat,
     answer: spoken,
     wiring: Wiring {
@@ -17,9 +18,12 @@ pub(super) const ADAPTER: Adapter = Adapter {
         file: "settings.json",
         shared: Some(".qwen/settings.json"),
         local: None,
-        relay: Relay::Groups { groups, more: &[], off: Some((&["disableAllHooks"], true)) },
+        relay: Relay::Groups { comments: true, groups, more: &[], off: Some((&["disableAllHooks"], true)) },
         needs: &["Qwen Code reads its hooks when it starts: start running sessions again."],
-        needs_shared: &["Hooks of a project run only in a folder that you have trusted in Qwen Code, where it asks for that."],
+        needs_shared: &[
+            "Qwen Code reads this file only where it is started in this very directory, not in one below: connect each one that agents are started in, or the user's settings, which hold everywhere.",
+            "Hooks of a project run only in a folder that you have trusted in Qwen Code, where it asks for that.",
+        ],
     },
 };
 
@@ -34,8 +38,8 @@ const POINTS: &[Point] = &[
     Point { native: "PostToolUseFailure", seam: Seam::AfterTool, takes: &[] },
 ];
 
-/// The tools that write, and the shell.
-const WRITERS: &str = "write_file|edit|replace|notebook_edit|run_shell_command";
+/// The tools that write, the shells, and the one that calls others.
+const WRITERS: &str = "write_file|edit|replace|notebook_edit|run_shell_command|monitor|tool_call";
 
 /// Milliseconds; the gate answers in two thousand, and hooks that it asks in their own time after that.
 const TIMEOUT: u64 = 35_000;

@@ -1,48 +1,13 @@
 // Put here by `loci connect __NAME__`; `loci disconnect __NAME__` takes it away. Asks before each tool call whose the path is.
-// Where the gate can't answer, calls that write are blocked for owned directories, and for nothing else.
+// Where the gate can't answer, a call is blocked, unless it is one of the tools that read.
 import { spawnSync } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { join } from "node:path";
 
 const PROGRAM = __PROGRAM__;
 const GUARDED = __GUARDED__; // part of a project: loci may not be installed here
 const SEAMS = __SEAMS__; // those that `loci hook` is told of
-const WORDS = 4096; // the most of a command that is looked through where the gate is gone
-
-/** The directory that an owner file makes somebody's, for a path that may not exist yet. */
-function owned(path) {
-  let dir = path;
-  for (;;) {
-    try {
-      dir = realpathSync(dir);
-      break;
-    } catch {
-      if (dirname(dir) === dir) return undefined;
-      dir = dirname(dir);
-    }
-  }
-  for (;;) {
-    if (existsSync(join(dir, ".loci", "owner.md"))) return dir;
-    if (dirname(dir) === dir) return undefined;
-    dir = dirname(dir);
-  }
-}
-
-/** The owned directory that a call could reach: each word of a command or a patch is taken for a path. */
-function reaches(input, cwd) {
-  const text = (key) => (typeof input?.[key] === "string" ? input[key] : "");
-  const base = text("workdir") ? resolve(cwd, text("workdir")) : cwd;
-  const paths = ["path", "file_path", "filePath"].map(text).filter(Boolean);
-  const words = ["command", "patchText", "patch", "input"].flatMap((key) => text(key).split(/[\s"'`;|&<>()=]+/, WORDS)).filter(Boolean);
-  if (words.length > 0) words.push(".");
-  for (const word of [...paths, ...words]) {
-    const path = word === "~" || word.startsWith("~/") ? join(homedir(), word.slice(1)) : word;
-    const dir = owned(isAbsolute(path) ? path : resolve(base, path));
-    if (dir) return dir;
-  }
-  return undefined;
-}
 
 /** What the program printed, if it is one JSON object. */
 function object(text) {
@@ -64,8 +29,9 @@ function ask(payload, reads) {
   if (gate.status === 0) return { input: object(gate.stdout).input, say: gate.stderr.trim() };
   if (gate.status === 2) return { refused: gate.stderr.trim() || "Refused by loci." };
   const why = `the loci gate did not answer (${gate.error?.message ?? gate.signal ?? `exit ${gate.status}`})`;
-  const dir = reads.includes(payload.tool_name) ? undefined : reaches(payload.tool_input, payload.cwd);
-  if (dir) return { refused: `${dir} belongs to somebody, and ${why}. Tell the user: loci connect --check` };
+  if (!reads.includes(payload.tool_name)) {
+    return { refused: `loci: ${why}, and this tool can write: the call was not made. Go on with what needs no writing, and tell your user to run \`loci connect --check\`.` };
+  }
   return { say: `loci: custody was not checked: ${why}` };
 }
 

@@ -133,7 +133,7 @@ fn recorded_calls_are_read_and_other_events_are_not() {
                     event.cwd.is_some() && event.session.is_some() && (event.input.is_object() || patch),
                     "{harness}/{name}: {event:?}"
                 );
-                assert_eq!(tool_name(&payload), Some(event.tool).filter(|_| harness != "cline"), "{harness}/{name}");
+                assert_eq!(tool_name(&payload), Some(event.tool), "{harness}/{name}");
             } else if harness != "copilot" || !name.contains("ToolUse") {
                 let other = matches!(read, Err(Unreadable::OtherEvent(_))) || (harness == "copilot" && read.is_err());
                 assert!(other, "{harness}/{name}: {read:?}");

@@ -31,6 +31,9 @@ pub struct Wiring {
 pub enum Relay {
     /// Elements of the lists `hooks.EVENT` of a JSON file.
     Groups {
+        /// Whether its own parser takes comments there. None takes a trailing comma, and each throws the whole file away
+        /// for what it does not take.
+        comments: bool,
         /// The elements at one of its events.
         groups: fn(&Call, &Point) -> Vec<Value>,
         /// Further events, which are no seams, with their elements.

@@ -83,6 +83,7 @@ pub(super) const TABLE: &[(Does, &[&str])] = &[
             "unifiedexec",
             "writestdin",
             "writebash",
+            "process",
             "powershell",
         ],
     ),
@@ -168,7 +169,22 @@ pub(super) const FILE_KEYS: &[&str] = &[
 ];
 
 /// Keys that name the directory that a tool works in.
-pub(super) const DIR_KEYS: &[&str] = &["workdir", "dir_path", "cwd", "working_directory", "workingDirectory", "work_dir"];
+pub(super) const DIR_KEYS: &[&str] = &[
+    "workdir",
+    "dir_path",
+    "directory",
+    "cwd",
+    "working_directory",
+    "workingDirectory",
+    "work_dir",
+    "workDir",
+    "working_dir",
+    "workingDir",
+];
+
+/// Tools that call another one, which their arguments name.
+pub(super) const WRAPPERS: &[&str] =
+    &["toolcall", "calltool", "usetool", "usemcptool", "callmcptool", "executetool", "invoketool", "runtool"];
 
 /// Keys that name a directory which the paths beside them may be meant from.
 pub(super) const BASE_KEYS: &[&str] = &["base_path", "basePath", "base_dir", "baseDir", "base", "root", "folder", "directory", "dir"];

@@ -97,7 +97,25 @@ fn shells_cannot_be_known_here() {
         ("Bash", json!({ "command": "rm x" }), "rm x", "/w"),
         ("run_shell_command", json!({ "command": "rm x", "dir_path": "sub" }), "rm x", "/w/sub"),
         ("run_commands", json!({ "commands": ["a", "b"] }), "a\nb", "/w"),
-        ("run_commands", json!({ "commands": "[\"a\",\"b\"]" }), "a\nb", "/w"),
+        ("run_commands", json!({ "commands": "[\"a\",\"b\"]" }), "[\"a\",\"b\"]\na\nb", "/w"),
+        ("run_commands", json!({ "commands": [{ "command": "tee", "args": ["x"] }, { "command": "rm y" }] }), "tee x\nrm y", "/w"),
+        ("run_commands", json!({ "commands": { "command": "tee", "args": ["x"] } }), "tee x", "/w"),
+        ("run_commands", json!({ "command": "tee", "args": ["x"] }), "tee\ntee x", "/w"),
+        ("run_commands", json!({ "commands": [["tee", "x"], "a"] }), "tee x\ntee\nx\na", "/w"),
+        ("write_bash", json!({ "shellId": "1", "input": "a{enter}b" }), "a{enter}b\na\nb", "/w"),
+        ("mcp__x__execute_script", json!({ "script": "rm x" }), "rm x", "/w"),
+        ("run_commands", json!([{ "command": "tee", "args": ["x"] }]), "tee x", "/w"),
+        ("run_commands", json!({ "command": "tee", "args": ["x"] }), "tee\ntee x", "/w"),
+        ("run_commands", json!(["a", "b"]), "a\nb", "/w"),
+        ("run_commands", json!("a"), "a", "/w"),
+        ("run_commands", json!({ "commands": ["cat <<E", "x", "E"] }), "cat <<E\nx\nE\ncat <<E\nx\nE", "/w"),
+        ("Bash", json!({ "command": "[\"a\"]" }), "[\"a\"]", "/w"),
+        ("run_shell_command", json!({ "command": "rm x", "directory": "/o" }), "rm x", "/o"),
+        ("monitor", json!({ "command": "rm x", "directory": "/o" }), "rm x", "/o"),
+        ("tool_call", json!({ "name": "monitor", "arguments": { "command": "rm x", "directory": "/o" } }), "rm x", "/o"),
+        ("process", json!({ "action": "write", "session_id": "p", "data": "rm x" }), "rm x", "/w"),
+        ("mcp__x__shell", json!({ "command": ["rm", "x"] }), "rm\nx\nrm x", "/w"),
+        ("execute_code", json!({ "language": "bash", "code": "rm x" }), "rm x\nrm x", "/w"),
         ("shell", json!({ "command": ["bash", "-lc", "rm x"], "workdir": "/o" }), "rm x", "/o"),
         ("shell", json!({ "command": ["rm", "x"] }), "rm x", "/w"),
         ("execute_code", json!({ "code": "open('x','w')" }), "open('x','w')", "/w"),
@@ -111,12 +129,76 @@ fn shells_cannot_be_known_here() {
 }
 
 #[test]
+fn a_command_is_read_in_every_directory_that_it_may_run_in() {
+    let call = |name: &str, input: Value| match read(name, input).class {
+        Class::Shell(call) => call,
+        class => panic!("{class:?}"),
+    };
+    let others = |name, input: Value| call(name, input).others.into_iter().map(|dir| dir.to_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(others("bash", json!({ "command": "x", "description": "list it" })), [""; 0]);
+    assert_eq!(others("bash", json!({ "command": "x", "workdir": "/o" })), ["/w"]);
+    assert_eq!(others("bash", json!({ "command": "x", "in": "/o", "startPath": "sub", "n": 1 })), ["/o", "/w/sub"]);
+    assert_eq!(others("run_shell_command", json!({ "command": "x", "dir_path": "/a", "directory": "/o" })), ["/o", "/w"]);
+    // One that is known to be obeyed leaves the session's directory out, and no other.
+    let obeyed = |name: &str, input: Value| {
+        let mut intent = read(name, input.clone());
+        intent.obey("dir_path", name, &input, Path::new("/w"), None);
+        let Class::Shell(call) = intent.class else { panic!() };
+        (call.cwd, call.others)
+    };
+    let both = json!({ "command": "x", "workdir": "/b", "dir_path": "/a", "directory": "/o" });
+    assert_eq!(obeyed("run_shell_command", both.clone()), ("/a".into(), vec!["/o".into(), "/b".into()]));
+    assert!(obeyed("mcp__x__run_shell_command", both).1.contains(&"/w".into()));
+    assert_eq!(obeyed("run_shell_command", json!({ "command": "x", "directory": "/o" })), ("/o".into(), vec!["/w".into()]));
+}
+
+#[test]
+fn where_something_goes_is_written_whatever_its_key_is() {
+    let written =
+        |name: &str, input: Value, path: &str| acts(name, input.clone()).iter().any(|(_, act)| act == path) || panic!("{name} {input}");
+    for to in [
+        "to",
+        "dest",
+        "dst",
+        "destination",
+        "destination_path",
+        "target_path",
+        "new_location",
+        "newPath",
+        "into",
+        "toFile",
+        "outputPath",
+        "whatever",
+    ] {
+        for from in ["path", "source", "src", "source_path", "oldPath", "from", "file"] {
+            for name in ["mcp__fs__move_file", "move_file", "mcp__fs__rename", "mcp__fs__copy_file", "copy_file"] {
+                written(name, json!({ from: "/p/a", to: "/o/b" }), "/o/b");
+                if name.contains("mo") || name.contains("re") {
+                    written(name, json!({ from: "/p/a", to: "/o/b" }), "/p/a");
+                }
+            }
+        }
+    }
+    for input in [
+        json!({ "source": "/p/a", "dst": "/o/b" }),
+        json!({ "source_path": "/p/a", "destination_path": "/o/b" }),
+        json!({ "path": "/p/a", "to": "/o/b" }),
+    ] {
+        assert_eq!(acts("copy_file", input), one(ActKind::Create, "/o/b"));
+    }
+    written("edit_file", json!({ "target_path": "/o/b", "old_string": "x", "new_string": "y" }), "/o/b");
+    written("mcp__fs__write_file", json!({ "path": "/p/a", "target_path": "/o/b" }), "/o/b");
+    assert_eq!(acts("mcp__fs__write_file", json!({ "path": "/p/a", "content": "/o/b" })), one(ActKind::Write, "/p/a"));
+    assert_eq!(acts("copy_file", json!({ "source": "/o/b" })), one(ActKind::Create, "/o/b"));
+}
+
+#[test]
 fn tools_nobody_knows_are_looked_at_when_their_name_says_write() {
     use ActKind::{Create, Link, Remove, Rename, Write};
     assert_eq!(acts("mcp__x__deleteThing", json!({ "path": "a" })), one(Remove, "/w/a"));
     assert_eq!(
         acts("mcp__fs__move_it", json!({ "source": "a/b", "destination": "c/d" })),
-        [(Rename, "/w/a/b".to_owned()), (Rename, "/w/c/d".to_owned())]
+        [(Rename, "/w/a/b".to_owned()), (Rename, "/w/c/d".to_owned()), (Write, "/w/c/d".to_owned())]
     );
     assert_eq!(acts("mcp__fs__copy_it", json!({ "source": "a/b", "destination": "c/d" })), one(Create, "/w/c/d"));
     let dotdir = read("mcp__fs__copy_directory", json!({ "source": "x", "destination": "/r/.claude" })).acts;

@@ -1,5 +1,7 @@
 //! The clock as a program: real processes, real kills. What time it is, the test says.
 
+mod endings;
+mod verbs;
 mod wake;
 
 use std::fs;
@@ -57,6 +59,17 @@ impl World {
         let aside = self.sandbox.path("now.new");
         fs::write(&aside, format!("{wall} {millis} {millis}")).unwrap();
         fs::rename(aside, self.sandbox.path("now")).unwrap();
+    }
+
+    /// Waits for something, a second passing with each look.
+    #[track_caller]
+    fn until_passing<T>(&self, what: &str, from: u64, mut look: impl FnMut() -> Option<T>) -> T {
+        let mut second = from;
+        until(what, || {
+            second += 1;
+            self.time(second);
+            look()
+        })
     }
 
     fn job(&self, name: &str, header: &str, body: &str) -> &Self {
@@ -246,11 +259,7 @@ fn what_takes_too_long_is_ended_with_all_that_it_started() {
     world.time(SEVEN + 20);
     // Told to go, and given its grace.
     until("the end that is due", || world.store().join("status.json").exists().then_some(()));
-    for second in 21..40 {
-        world.time(SEVEN + second);
-        std::thread::sleep(Duration::from_millis(30));
-    }
-    until("the outcome", || (world.record("a")["outcome"] == "timeout").then_some(()));
+    world.until_passing("the outcome", SEVEN + 20, || (world.record("a")["outcome"] == "timeout").then_some(()));
     assert!(!alive(&parent) && !alive(&child));
     let ledger = world.loci(&["ledger", "--json"]).exits(1).json();
     assert_eq!((&ledger["entries"][0]["cause"], &ledger["entries"][0]["attested"]), (&"timeout".into(), &true.into()));

@@ -189,6 +189,26 @@ pub(super) fn check(sim: &mut Sim, one: &Value) -> Said {
     if one.get("notice_count").is_some() {
         return number(sim.notices.len() as u64, &one["notice_count"], 1);
     }
+    if let Some(name) = text("loop") {
+        let known = sim.loops();
+        let active = known.active.as_ref().filter(|active| active.definition.name == name);
+        let last = known.last.get(name);
+        let came = active.map_or_else(|| last.map_or("nothing", |last| last.how.word()), |_| "active");
+        truth(one["state"].as_str().is_none_or(|wanted| wanted == came), || came.to_owned())?;
+        // What came of it stands in the ledger as well.
+        let why = last.map(|last| last.why.clone()).unwrap_or_default();
+        let block = sim.newest_block();
+        return truth(words(&one["says"]).iter().all(|word| why.contains(word) && block.contains(word)), || format!("{why}; {block}"));
+    }
+    if one.get("rounds").is_some() {
+        let known = sim.loops();
+        let rounds = known.active.as_ref().map(|active| active.round).or_else(|| known.last.values().map(|last| last.rounds).max());
+        return number(u64::from(rounds.unwrap_or(0)), &one["rounds"], 1);
+    }
+    if let Some(wanted) = one["active_hooks"].as_array() {
+        let on: Vec<Value> = sim.loops().active.iter().flat_map(|active| active.definition.hooks.clone()).map(Value::from).collect();
+        return truth(on == *wanted, || format!("{on:?}"));
+    }
     if let Some(job) = text("notifications") {
         let key = format!("block {job}");
         return number(sim.said(&|about| about == key).len() as u64, &one["is"], 1);

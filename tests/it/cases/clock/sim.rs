@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use loci::clock::engine::{Knock, Notice, Root};
+use loci::clock::loops::{self, Active, seam};
 use loci::clock::store::Store;
 use loci::clock::{daemon, job, trust};
 use loci::custody::grants;
@@ -33,6 +34,8 @@ pub(super) struct Sim {
     pub(super) second: Option<String>,
     pub(super) ledgers: Vec<Vec<u8>>,
     pub(super) started: Timestamp,
+    /// Whether the loops of the case were started.
+    looping: bool,
 }
 
 /// Where a path of a case is.
@@ -70,6 +73,7 @@ impl Sim {
         sandbox
             .file("root/.loci/agent.md", "---\nid: a\n---\n")
             .dir("root/.loci-clock/jobs")
+            .dir("root/.loci-clock/loops")
             .dir("root/.loci/skills")
             .dir("root/.loci/rules")
             .dir("state/loci");
@@ -88,6 +92,7 @@ impl Sim {
             second: None,
             ledgers: Vec::new(),
             started,
+            looping: false,
         };
         let (_, line) = trust::line("enrol", &sim.root(), &[("live", true.into())], now.wall, "");
         grants::append(&sim.state(), &[line]).unwrap();
@@ -122,6 +127,9 @@ impl Sim {
     }
 
     fn file_of(&self, name: &str) -> PathBuf {
+        if self.jobs.get(name).is_some_and(|fields| fields.get("loop").is_some()) {
+            return self.root().join(format!(".loci-clock/loops/{name}.md"));
+        }
         if name == "hb" { self.root().join(".loci-clock/heartbeat.md") } else { self.root().join(format!(".loci-clock/jobs/{name}.md")) }
     }
 
@@ -132,8 +140,20 @@ impl Sim {
         if let Some(raw) = fields["raw"].as_str() {
             return Some(raw.to_owned());
         }
-        if fields.get("tick").is_some() || fields.get("loop").is_some() {
+        if fields.get("tick").is_some() {
             return None;
+        }
+        if let Some(fields) = fields["loop"].as_object() {
+            header.extend(fields.iter().filter(|(key, _)| *key != "prompt").map(|(key, value)| (key.clone(), value.clone())));
+            let exit = match fields["exit"].as_str().unwrap() {
+                "throws" => "state.nothing.there",
+                "never" => "false",
+                text if text.contains("state.") => text,
+                _ => "has(state.done) && state.done",
+            };
+            header.insert("exit".to_owned(), exit.into());
+            let lines: String = header.iter().map(|(key, value)| format!("{key}: {value}\n")).collect();
+            return Some(format!("---\n{lines}---\n{}\n", fields["prompt"].as_str().unwrap()));
         }
         if let Some(beat) = fields["heartbeat"].as_object() {
             header.extend(
@@ -189,6 +209,43 @@ impl Sim {
         self.clock = Some(SimClock::open(root, Actors(Rc::clone(&self.world)), now).unwrap());
         self.watching = true;
         self.tick();
+        if !std::mem::replace(&mut self.looping, true) {
+            self.start_loop();
+            self.tick();
+        }
+    }
+
+    /// Starts the first loop of the case that is armed, as a person would.
+    fn start_loop(&self) {
+        let name = self.jobs.iter().find(|(_, fields)| fields.get("loop").is_some() && fields["armed"] == true).map(|(name, _)| name);
+        let Some(name) = name else { return };
+        let path = self.file_of(name);
+        let one = job::parse_loop(name, &path, &fs::read(&path).unwrap()).unwrap();
+        let hash = trust::loop_hashes(&one, &self.root()).1;
+        let more = [("job", Value::from(&*one.job.name)), ("hash", hash.clone().into())];
+        let (_, line) = trust::line("arm", &self.root(), &more, self.now().wall, name);
+        grants::append(&self.state(), &[line]).unwrap();
+        let active = Active { definition: one.definition, hash, since: Some(self.now().wall), ..Active::default() };
+        loops::change(&self.state(), &self.root(), |known| known.active = Some(active)).unwrap();
+    }
+
+    /// The turn of the loop that is on comes to its end, with what its hooks have left.
+    fn hook_event(&mut self, sets: &Value) {
+        let left = match sets {
+            Value::Null => json!({}),
+            Value::Object(_) => sets.clone(),
+            sets => json!({ "done": sets }),
+        };
+        let at = self.now().wall;
+        let ended = seam::Ended { state: left.as_object().unwrap(), can_block: true, session_over: false, human: false, at };
+        let told = seam::turn_ended(&self.state(), &self.root(), &ended).unwrap();
+        self.notices.extend(told.note.map(|text| Notice { at, about: "loop".to_owned(), text }));
+        self.tick();
+    }
+
+    /// What is known of loops.
+    pub(super) fn loops(&self) -> loops::State {
+        loops::read(&loops::file(&self.state(), &self.root())).unwrap().unwrap_or_default()
     }
 
     fn stop(&mut self) {
@@ -196,6 +253,13 @@ impl Sim {
             self.notices.extend(clock.notices());
             // As a kill leaves it: nothing of it is put in order.
             std::mem::forget(clock);
+            // The next one is another process.
+            loops::change(&self.state(), &self.root(), |known| {
+                if let Some(clock) = known.active.as_mut().and_then(|active| active.clock.as_mut()) {
+                    clock.start += 1;
+                }
+            })
+            .unwrap();
         }
         self.lock = None;
     }
@@ -396,7 +460,22 @@ impl Sim {
                     self.clock.as_mut().unwrap().perceive(now);
                 }
             }
+            "hook event" => {
+                for _ in 0..step["times"].as_u64().unwrap_or(1) {
+                    self.hook_event(&step["sets"]);
+                }
+            }
             "arm" => self.arm(&text("job")),
+            "disarm" => {
+                let ids = trust::Trust::read(&self.state(), &self.root()).unwrap().arms_of(name_of(&text("job")));
+                let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, self.now().wall)).collect();
+                grants::append(&self.state(), &lines).unwrap();
+            }
+            "run now" => {
+                let now = self.now();
+                self.clock.as_mut().unwrap().run_now(name_of(&text("job")), now.wall, now);
+                self.tick();
+            }
             "hold lock fresh" => self.locked_until = Some(at(&step["until"])),
             other => panic!("no word of these cases: {other}"),
         }

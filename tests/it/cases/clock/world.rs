@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -223,6 +223,7 @@ impl Processes for Actors {
                 let number: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
                 world.specs[number].clone()
             }
+            Action::Agent { .. } if job.starts_with("loop:") => serde_json::json!({ "takes": "10d" }),
             Action::Agent { .. } | Action::Wake { .. } => world.beat.clone(),
         };
         fs::write(loci::clock::runs::begun(order.folder), "").unwrap();
@@ -307,6 +308,14 @@ impl Processes for Actors {
 
     fn identify(&mut self, pid: i32) -> Option<Identity> {
         self.0.borrow().actors.iter().find(|actor| actor.identity.pid == pid && actor.ended.is_none()).map(|actor| actor.identity.clone())
+    }
+
+    fn type_in(&mut self, _: &Path, _: &str, _: &str, may: &dyn Fn() -> bool) -> Result<bool, String> {
+        let mut world = self.0.borrow_mut();
+        let now = world.now.wall;
+        let typed = may();
+        world.typed.extend(typed.then_some(now));
+        Ok(typed)
     }
 
     fn point(&mut self, tick: &str) {
