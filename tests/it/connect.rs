@@ -349,11 +349,12 @@ fn the_folder_of_a_harness_may_be_elsewhere() {
 #[test]
 fn a_dry_run_tells_and_touches_nothing() {
     let sandbox = world();
-    sandbox.file(CLAUDE, "{\n  \"model\": \"\u{1b}[2J\"\n}\n");
+    // An introducer of sequences that JSON takes as it is.
+    sandbox.file(CLAUDE, "{\n  \"model\": \"\u{9b}2J\"\n}\n");
     let before = (sandbox.snapshot("home"), sandbox.path("state").exists());
     let run = run(&sandbox, "connect claude --dry-run").exits(0);
     assert!(run.stdout.contains("link ") && run.stdout.contains("+  \"hooks\": {") && run.stdout.contains("change "), "{}", run.stdout);
-    assert!(!run.stdout.contains('\u{1b}'));
+    assert!(!run.stdout.contains('\u{9b}'));
     assert_eq!((sandbox.snapshot("home"), sandbox.path("state").exists()), before);
     let object = sandbox.loci("repo", ["connect", "claude", "--dry-run", "--json"]).exits(0).json();
     assert_eq!((object["schema"].as_i64(), object["done"].as_bool()), (Some(1), Some(false)));

@@ -45,6 +45,10 @@ const MARK: &str = "\u{feff}";
 pub fn strictly(text: &str, comments: bool) -> Result<(), Unfit> {
     let body = text.strip_prefix(MARK).unwrap_or(text);
     let body = if comments { uncommented(body) } else { body.to_owned() };
+    // Where nothing stands there is nothing to be thrown away.
+    if body.trim().is_empty() {
+        return Ok(());
+    }
     match serde_json::from_str::<serde::de::IgnoredAny>(&body) {
         // How deep it may go is our parser's own bound.
         Err(error) if !error.to_string().contains("recursion") => Err(Unfit { line: error.line().max(1), why: error.to_string() }),

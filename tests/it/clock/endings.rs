@@ -40,8 +40,9 @@ fn zombies_of(pid: u32) -> usize {
 #[test]
 fn no_zombie_stays_and_no_pipe_holds_the_clock() {
     let world = World::new(0);
-    // A child that keeps what the run writes to open, in a session of its own and without any mark.
-    let script = "#!/bin/bash\n(exit 3) &\nenv -i setsid /bin/bash -c 'while [ -d out ] && [ ! -e stop ]; do sleep 0.05; done' &\necho $! >> held\necho $$ > out/done\n";
+    // A child that keeps what the run writes to open, in a session of its own and without any mark; the run ends when
+    // that is so, since a child that still has its mark is waited for.
+    let script = "#!/bin/bash\n(exit 3) &\nenv -i setsid /bin/bash -c 'echo > bare.$$; while [ -d out ] && [ ! -e stop ]; do sleep 0.05; done' &\nuntil [ -e bare.$! ]; do sleep 0.01; done\necho $! >> held\necho $$ > out/done\n";
     world.sandbox.exec("root/work.sh", script).file("home/.loci/config.yaml", "custody: read\n");
     world.job("a", "when: {every: 1s}\nrun: ./work.sh\ndeliverables: [out/done]", "").loci(&["clock", "enroll", "."]).exits(0);
     let daemon = world.daemon(None);
