@@ -93,7 +93,11 @@ impl Folder {
         let copies = state.join(COPIES);
         let dir = copies.join(self.digest());
         if disk::is_dir(&dir) {
-            return Ok(dir);
+            if self.is_whole(&dir) {
+                return Ok(dir);
+            }
+            // A crash has left part of it: nobody waited for the disk.
+            disk::remove_tree(&dir)?;
         }
         disk::make_dirs(&copies)?;
         disk::set_mode(&copies, 0o700)?;
@@ -119,9 +123,17 @@ impl Folder {
             if let Some(parent) = path.parent() {
                 disk::make_dirs(parent)?;
             }
-            disk::write_aside(&path, &piece.bytes, Some(if piece.runs { 0o500 } else { 0o400 }))?;
+            disk::write_copy(&path, &piece.bytes, if piece.runs { 0o500 } else { 0o400 })?;
         }
         Ok(())
+    }
+
+    /// Whether a copy says what it should.
+    fn is_whole(&self, dir: &Path) -> bool {
+        let same = |(rel, piece): (&PathBuf, &Piece)| {
+            disk::read_bounded(&dir.join(rel), trust::MAX_FILE).is_ok_and(|bytes| bytes.as_ref() == Some(&piece.bytes))
+        };
+        self.files.iter().all(same)
     }
 
     fn digest(&self) -> String {

@@ -457,6 +457,19 @@ pub fn write_aside(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
     tell("write", path, result)
 }
 
+/// As [`write_aside`], without the sync: for copies that whoever reads them compares first.
+///
+/// # Errors
+/// As [`write_aside`].
+pub fn write_copy(path: &Path, data: &[u8], mode: u32) -> Outcome {
+    let result = step("write", path, || {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+        file.write_all(data)?;
+        file.set_permissions(fs::Permissions::from_mode(mode))
+    });
+    tell("write", path, result)
+}
+
 /// Replaces a file in one step: temporary file beside it, sync, rename, sync of the directory.
 /// The mode of a file that was there is kept unless `mode` says otherwise. A link at `path` is
 /// replaced, not followed.

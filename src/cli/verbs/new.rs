@@ -153,8 +153,10 @@ fn strangers(context: &Context, dir: &Path, nodes: &[Node]) {
     let known = trust::load(&context.state);
     let there = trust::inside(dir, &settings.dotdirs).unwrap_or_default();
     let strange = there.iter().filter(|(rel, seen)| {
+        // What is reached through a link of the layout is the file that it leads to.
         let path = dir.join(rel);
-        ours.get(*rel) != Some(&seen.sha256) && !known.of_digest(&[&path], &seen.sha256).is_trusted()
+        let real = disk::canonical(&path).unwrap_or_else(|_| path.clone());
+        ours.get(*rel) != Some(&seen.sha256) && !known.of_digest(&[&path, &real], &seen.sha256).is_trusted()
     });
     let count = strange.count();
     if count > 0 {
