@@ -101,9 +101,15 @@ pub fn identity_digest(dir: &Path) -> [u8; 32] {
     sha::bytes_of_parts([data.as_slice()])
 }
 
+/// What is wrong with a file: where, in which line, and why.
+pub type Wrong = (PathBuf, Option<usize>, String);
+
+/// How the messages of an inbox stand, or why that can't be said.
+type Folded = Result<std::collections::BTreeMap<String, inbox::Standing>, String>;
+
 /// The jobs that wake bodies below a real root, in the order of their names, and what is wrong with the others.
 #[must_use]
-pub fn all(root: &Path) -> (Vec<Job>, Vec<(PathBuf, Option<usize>, String)>) {
+pub fn all(root: &Path) -> (Vec<Job>, Vec<Wrong>) {
     let (mut jobs, mut wrong): (Vec<(Job, PathBuf)>, Vec<_>) = (Vec::new(), Vec::new());
     for dir in find::places_below(root) {
         match read(root, &dir) {
@@ -314,7 +320,7 @@ fn targets(message: &inbox::Message) -> String {
 #[must_use]
 pub fn unanswered(awaited: &[Awaited]) -> Vec<Lack> {
     let mut lacks = Vec::new();
-    let mut logs: Vec<(&Path, Result<std::collections::BTreeMap<String, inbox::Standing>, String>)> = Vec::new();
+    let mut logs: Vec<(&Path, Folded)> = Vec::new();
     for one in awaited {
         if !logs.iter().any(|(dir, _)| *dir == one.inbox) {
             let folded = Mailbox::at(&one.inbox)

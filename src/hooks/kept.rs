@@ -142,7 +142,7 @@ impl Folder {
             let mode: &[u8] = if piece.runs { b"x" } else { b"-" };
             parts.extend([rel.as_os_str().as_encoded_bytes(), mode, piece.bytes.as_slice()]);
         }
-        digest::sha256_of_parts(parts.into_iter())
+        digest::sha256_of_parts(parts)
     }
 }
 

@@ -106,7 +106,6 @@ pub fn next(next: &Next, name: &str, order: &[String], may: &dyn Fn(&str) -> boo
 }
 
 /// What the command that was asked has said.
-#[must_use]
 pub fn answered(exit: Option<i32>, said: &str, may: &dyn Fn(&str) -> bool) -> Result<Pick, String> {
     if exit != Some(0) {
         return Err(exit.map_or_else(|| "next: its command was ended".to_owned(), |code| format!("next: its command ended with {code}")));

@@ -258,6 +258,8 @@ fn given(value: &Value) -> CelValue {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a bound on time is measured")]
+
     use std::time::Instant;
 
     use proptest::prelude::*;

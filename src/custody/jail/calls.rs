@@ -215,6 +215,8 @@ pub fn new(asker: &Asker, harness: &str, session: &str, tool: &str, stage: Stage
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "tests build their own folders")]
+
     use super::*;
 
     #[test]

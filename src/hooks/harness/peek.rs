@@ -17,9 +17,12 @@ pub fn event_name(payload: &[u8]) -> Option<String> {
     first(payload, &|outer, key| outer.is_none() && matches!(key, b"hook_event_name" | b"hookEventName"))
 }
 
+/// Whether a key is wanted, by the key of the object around it.
+type Wanted<'a> = dyn Fn(Option<&[u8]>, &[u8]) -> bool + 'a;
+
 /// The first text whose key is wanted, at the top of the object or one step below: `wanted` is asked with the
 /// key of the object around it, and the key.
-fn first(payload: &[u8], wanted: &dyn Fn(Option<&[u8]>, &[u8]) -> bool) -> Option<String> {
+fn first(payload: &[u8], wanted: &Wanted<'_>) -> Option<String> {
     let mut scan = Scan { rest: payload };
     let mut depth = 0_usize;
     // The keys at the top and one step below.
