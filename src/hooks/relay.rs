@@ -159,8 +159,11 @@ fn taken(adapter: &'static Adapter, seam: Seam, env: &Env) -> Result<Taken, Stri
     let tells = matches!(seam, Seam::BeforeRun | Seam::BeforeIteration | Seam::AfterTool) && happened;
     if tells || turn.memory.launch.is_none() {
         let told = (switches.are_on("loci:place", true) && tells, switches.are_on("loci:persona", true) && tells);
+        let started = launch.clone();
         let work = AssertUnwindSafe(|| tell(&mut turn, &mut answer, launch, entered, told, &mut pieces));
         if catch_unwind(work).is_err() {
+            // The hooks of where the session was started are found from here all the same.
+            turn.memory.launch = turn.memory.launch.take().or(started);
             answer.notes.push("loci: the rules of this place were not told: loci itself failed; please report it".to_owned());
         }
     }

@@ -249,7 +249,8 @@ fn a_person_ends_a_loop() {
     world.loci(&["loop", "stop"]).exits(0);
     let mut second = 0;
     until("the end of its turn", || {
-        // Its grace is time that passes.
+        // Its grace is time that passes; whoever is ended takes some of the machine's own for it.
+        std::thread::sleep(std::time::Duration::from_millis(50));
         second += 1;
         world.time(second);
         let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
