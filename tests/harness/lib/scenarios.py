@@ -68,7 +68,7 @@ def build(name, harness, cell):
                                 refused=['written by alice'])
     if name == 'program':
         # One that nobody can read: where the harness lets a hook rewrite a call, the kernel holds it.
-        return h.holds and Scenario([[h.shell(cell, program(cell))]], refused=['notes/hit.sh'])
+        return Scenario([[h.shell(cell, program(cell))]], refused=['notes/hit.sh']) if h.holds else None
     if name == 'typed':
         # Into a shell that stays open, with a tool that no hook is asked about.
         turns = h.typed(cell)
