@@ -266,7 +266,7 @@ fn a_person_ends_a_loop() {
 /// The hooks of a loop leave with the clock that kept it; a person goes on with it, and its rounds count on.
 #[test]
 fn a_clock_that_ends_ends_its_loop() {
-    let world = World::new("#!/bin/bash\nprintf '%s\\n' \"$1\" >>prompts\nwhile [ ! -e go ]; do sleep 0.02; done\n");
+    let world = World::new("#!/bin/bash\nprintf '%s\\n' \"$1\" >>prompts\nwhile [ -e prompts ] && [ ! -e go ]; do sleep 0.02; done\n");
     world.looped("first", "exit: 'false'\nmax_rounds: 3", "Go on.").arm(&["loop:first"]);
     world.loci(&["loop", "start", "first"]).exits(0);
     let daemon = world.daemon(None);

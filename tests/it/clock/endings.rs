@@ -176,7 +176,7 @@ fn a_kill_at_any_moment_leaves_a_state_that_can_be_read() {
 /// Where the clock is killed around a start nothing is left that runs and that nobody knows.
 #[test]
 fn a_kill_around_a_start_leaves_no_orphan() {
-    let job = "when: {cron: \"0 7 * * *\"}\nrun: \"echo x >> started; while [ ! -e go ]; do sleep 0.02; done; echo ok > out/done\"\ndeliverables: [out/done]";
+    let job = "when: {cron: \"0 7 * * *\"}\nrun: \"echo x >> started; while [ -e started ] && [ ! -e go ]; do sleep 0.02; done; echo ok > out/done\"\ndeliverables: [out/done]";
     for nth in 1..=24 {
         let world = World::new(SEVEN - 10);
         world.job("a", job, "").loci(&["clock", "enroll", "."]).exits(0);
@@ -230,7 +230,7 @@ fn a_set_that_was_worn_in_a_beat_is_put_back_before_anything_fires() {
 fn beating() -> World {
     let world = World::new(0);
     let program = world.sandbox.path("bin/x");
-    world.sandbox.exec("bin/x", "#!/bin/bash\necho x >> beats\nwhile [ ! -e go ]; do sleep 0.02; done\n");
+    world.sandbox.exec("bin/x", "#!/bin/bash\necho x >> beats\nwhile [ -e beats ] && [ ! -e go ]; do sleep 0.02; done\n");
     world
         .sandbox
         .file("home/.loci/runtimes/x.md", format!("---\nprogram: {}\ngrace: 1s\n---\n", program.display()))

@@ -269,7 +269,10 @@ fn what_takes_too_long_is_ended_with_all_that_it_started() {
 #[test]
 fn a_run_goes_on_without_the_clock_and_is_taken_up_again() {
     let world = World::new(SEVEN - 1);
-    world.sandbox.exec("root/wait.sh", "#!/bin/bash\necho $$ > out/pid\nwhile [ ! -e go ]; do sleep 0.02; done\necho ok > out/done\n");
+    world.sandbox.exec(
+        "root/wait.sh",
+        "#!/bin/bash\necho $$ > out/pid\nwhile [ -e out/pid ] && [ ! -e go ]; do sleep 0.02; done\necho ok > out/done\n",
+    );
     let header = "when: {cron: \"0 7 * * *\"}\nrun: ./wait.sh\ndeliverables: [out/done]\nloadout: {rules: {night: on}}";
     world.sandbox.file("root/.loci/rules/night.md.inactive", "x");
     world.job("a", header, "").loci(&["clock", "enroll", "."]).exits(0);
