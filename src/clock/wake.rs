@@ -5,14 +5,12 @@
 //! identity file's `wake:`, and a person's arming of just that file.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::deliverable::Lack;
-use super::job::{Action, Job, MODEL_RUNS, Missed, Overlap, digest};
+use super::job::{Action, Job, MODEL_RUNS, Overlap, digest};
 use super::schedule::When;
 use crate::custody::fence;
 use crate::custody::find;
@@ -54,32 +52,11 @@ pub fn job(body: &Path, card: &AgentFile, file: [u8; 32]) -> Option<Job> {
     }
     let agent = card.id.value.as_str();
     Some(Job {
-        name: name_of(agent).into(),
-        when: When::Mail,
-        zone: TimeZone::UTC,
-        schedule: 0,
-        deliverables: Box::default(),
-        needs: Box::default(),
-        wait_for_needs: Duration::ZERO,
-        timeout: Duration::from_secs(3600),
-        kill_grace: Duration::from_secs(10),
-        settle: Duration::ZERO,
-        retry: 0,
-        retry_wait: Box::default(),
         overlap: Overlap::Queue,
-        missed: Missed::Skip,
-        missed_window: Duration::ZERO,
-        missed_max: 1,
         max_per_day: Some(MODEL_RUNS),
-        loadout: None,
-        only_if: None,
-        notify: true,
-        log_max: 1_000_000,
-        beat: None,
-        calls_model: true,
         does: digest(&[&Value::from("wake"), &Value::from(agent), &Value::from(body.to_string_lossy())]),
         file,
-        action: Action::Wake { body: body.to_owned(), agent: agent.into() },
+        ..Job::of_body(&name_of(agent), When::Mail, Action::Wake { body: body.to_owned(), agent: agent.into() })
     })
 }
 

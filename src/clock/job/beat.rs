@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::parse::{MODEL_RUNS, glob, inside, loadout, zone};
 use super::read::{At, Fields};
-use super::{Action, Beat, HEARTBEAT, Job, LoadError, Loaded, Missed, Overlap, digest, schedule_of};
+use super::{Action, Beat, HEARTBEAT, Job, LoadError, Loaded, digest, schedule_of};
 use crate::clock::schedule::{self, When};
 use crate::text;
 
@@ -58,32 +58,17 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Option<Loaded>, LoadError> {
     let nothing = Value::Null;
     let of = |name: &str| fields.header.value(name).unwrap_or(&nothing);
     let job = Job {
-        name: HEARTBEAT.into(),
-        when: When::Every(every),
         zone,
-        deliverables: Box::default(),
-        needs: Box::default(),
-        wait_for_needs: Duration::ZERO,
         timeout: length("timeout", 3600)?,
         kill_grace: length("kill_grace", 10)?,
-        settle: Duration::ZERO,
-        retry: 0,
-        retry_wait: Box::default(),
-        overlap: Overlap::Skip,
-        missed: Missed::Skip,
-        missed_window: Duration::ZERO,
-        missed_max: 1,
         max_per_day: Some(fields.read_as("max_per_day", |at, value| at.count(value, 1, 1_000_000))?.unwrap_or(MODEL_RUNS)),
         loadout: fields.read_as("loadout", loadout)?.map(Box::new),
         only_if: fields.read_as("only_if", glob)?,
-        notify: true,
-        log_max: 1_000_000,
         beat: Some(Box::new(Beat { active, lock_fresh, terminal: terminal.clone() })),
-        calls_model: true,
         schedule: schedule_of(&[of("every")]),
         does: digest(&[of("target"), of("agent"), of("loadout"), of("only_if"), of("max_per_day"), of("every"), &Value::from(message)]),
         file: text::digest::bytes_of_parts([bytes]),
-        action: Action::Agent { body, message: message.into() },
+        ..Job::of_body(HEARTBEAT, When::Every(every), Action::Agent { body, message: message.into() })
     };
     if terminal.is_some() && !message.is_empty() {
         crate::clock::mirror::is_typable(message).map_err(|error| LoadError::file(path, format!("the text can't be typed: {error}")))?;

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::beat::terminal;
 use super::parse::{MODEL_RUNS, deliverables, inside};
 use super::read::{At, Fields};
-use super::{Action, Job, LoadError, Missed, Overlap, digest, is_name};
+use super::{Action, Job, LoadError, digest, is_name};
 use crate::clock::loops::{Definition, Next, exit};
 use crate::clock::schedule::When;
 use crate::hooks::answer::MOST_CHARACTERS;
@@ -90,32 +89,11 @@ pub fn parse(name: &str, path: &Path, bytes: &[u8]) -> Result<Loop, LoadError> {
         crate::clock::mirror::is_typable(prompt).map_err(|error| LoadError::file(path, format!("the prompt can't be typed: {error}")))?;
     }
     let job = Job {
-        name: Definition::job_name(name).into(),
-        when: When::Every(Duration::MAX),
-        zone: TimeZone::UTC,
-        schedule: 0,
-        deliverables: Box::default(),
-        needs: Box::default(),
-        wait_for_needs: Duration::ZERO,
         timeout,
         kill_grace: length("kill_grace", 10)?,
-        settle: Duration::ZERO,
-        retry: 0,
-        retry_wait: Box::default(),
-        overlap: Overlap::Skip,
-        missed: Missed::Skip,
-        missed_window: Duration::ZERO,
-        missed_max: 1,
-        max_per_day: None,
-        loadout: None,
-        only_if: None,
-        notify: true,
-        log_max: 1_000_000,
-        beat: None,
-        calls_model: true,
         does: digest(&does.into_iter().chain([&text]).collect::<Vec<_>>()),
         file: text::digest::bytes_of_parts([bytes]),
-        action: Action::Agent { body, message: prompt.into() },
+        ..Job::of_body(&Definition::job_name(name), When::Every(Duration::MAX), Action::Agent { body, message: prompt.into() })
     };
     Ok(Loop { definition, job, notices })
 }

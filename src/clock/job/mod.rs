@@ -91,6 +91,41 @@ pub struct Job {
     pub file: [u8; 32],
 }
 
+impl Job {
+    /// One that embodies a body once, as a heartbeat, a wake and a round of a loop do: it needs nothing, leaves no
+    /// file that was named, is tried once, and makes up for nothing.
+    pub(super) fn of_body(name: &str, when: When, action: Action) -> Self {
+        Self {
+            name: name.into(),
+            when,
+            zone: TimeZone::UTC,
+            schedule: 0,
+            action,
+            deliverables: Box::default(),
+            needs: Box::default(),
+            wait_for_needs: Duration::ZERO,
+            timeout: Duration::from_secs(3600),
+            kill_grace: Duration::from_secs(10),
+            settle: Duration::ZERO,
+            retry: 0,
+            retry_wait: Box::default(),
+            overlap: Overlap::Skip,
+            missed: Missed::Skip,
+            missed_window: Duration::ZERO,
+            missed_max: 1,
+            max_per_day: None,
+            loadout: None,
+            only_if: None,
+            notify: true,
+            log_max: 1_000_000,
+            beat: None,
+            calls_model: true,
+            does: [0; 32],
+            file: [0; 32],
+        }
+    }
+}
+
 /// What a job does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
