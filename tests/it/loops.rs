@@ -2,36 +2,11 @@
 //! interrupted.
 
 use std::fs;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox};
-
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// A clock that is ended when the test is over.
-struct Daemon(Child);
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[track_caller]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "waited in vain for: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
+use crate::waiting::{Daemon, set_time, start, until};
 
 /// A harness of one turn after the other: it says what it reads, and asks the hooks at each stop.
 const HARNESS: &str = r#"#!/bin/bash
@@ -77,11 +52,7 @@ impl World {
     }
 
     fn time(&self, second: u64) {
-        let wall = jiff::Timestamp::from_second(1_780_272_000 + i64::try_from(second).unwrap()).unwrap();
-        let millis = (100_000 + second) * 1000;
-        let aside = self.0.path("now.new");
-        fs::write(&aside, format!("{wall} {millis} {millis}")).unwrap();
-        fs::rename(aside, self.0.path("now")).unwrap();
+        set_time(&self.0, second);
     }
 
     fn command(&self, args: &[&str]) -> std::process::Command {
@@ -109,13 +80,7 @@ impl World {
     }
 
     fn daemon(&self, fault: Option<&str>) -> Daemon {
-        let mut command = self.command(&["clock", "run", "."]);
-        let log = fs::File::options().append(true).create(true).open(self.0.path("daemon.log")).unwrap();
-        command.stdout(Stdio::null()).stderr(log);
-        if let Some(fault) = fault {
-            command.env("LOCI_FAULT", fault);
-        }
-        Daemon(command.spawn().unwrap())
+        start(self.command(&["clock", "run", "."]), &self.0, fault)
     }
 
     fn lines(&self, path: &str) -> Vec<String> {

@@ -24,3 +24,4 @@ mod show;
 mod templates;
 mod trail;
 mod tree;
+mod waiting;

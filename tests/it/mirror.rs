@@ -7,14 +7,14 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use loci::clock::mirror::{self, Attached};
 use serde_json::{Value, json};
 
 use crate::sandbox::{Run, Sandbox};
+use crate::waiting::{set_time, start, until};
 
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Where the receiver writes what was submitted.
 const RECEIVED: &str = "LOCI_TEST_RECEIVED";
 
@@ -39,18 +39,6 @@ fn there_is_tmux() -> bool {
         println!("skipped: tmux is not installed");
     }
     there
-}
-
-#[track_caller]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "waited in vain for: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 impl World {
@@ -120,10 +108,7 @@ impl World {
     }
 
     fn time(&self, second: u64) {
-        let millis = (100_000 + second) * 1000;
-        let aside = self.sandbox.path("now.new");
-        fs::write(&aside, format!("{} {millis} {millis}", Self::at(second))).unwrap();
-        fs::rename(aside, self.sandbox.path("now")).unwrap();
+        set_time(&self.sandbox, second);
     }
 }
 
@@ -290,16 +275,7 @@ fn the_clock_types_while_no_person_does() {
     world.sandbox.file("root/.loci-clock/loops/l.md", "---\nexit: state.done\ntarget: {terminal: main}\nmax_rounds: 3\n---\nGo on.\n");
     world.loci(&["clock", "enroll", "."]).exits(0);
     world.loci(&["jobs", "arm", "heartbeat", "loop:l"]).exits(0);
-    let log = fs::File::create(world.sandbox.path("daemon.log")).unwrap();
-    let daemon = world.command(&["clock", "run", "."]).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-    struct Ended(std::process::Child);
-    impl Drop for Ended {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-    let _daemon = Ended(daemon);
+    let _daemon = start(world.command(&["clock", "run", "."]), &world.sandbox, None);
     until("the first look", || (world.loci(&["clock", "status", "--json"]).json()["last"]["ticks"].as_u64() >= Some(1)).then_some(()));
     let beat = |second: u64| {
         world.time(second);

@@ -62,7 +62,7 @@ fn no_zombie_stays_and_no_pipe_holds_the_clock() {
 #[test]
 fn what_left_its_group_is_found_by_its_mark() {
     let world = World::new(SEVEN - 1);
-    let script = "#!/bin/bash\nsetsid setsid bash -c 'trap \"\" TERM; echo $$ > out/child; while :; do sleep 0.05; done' < /dev/null > /dev/null 2>&1 &\nexit 0\n";
+    let script = "#!/bin/bash\nsetsid setsid bash -c 'trap \"\" TERM; echo $$ > out/child; while [ -d out ]; do sleep 0.05; done' < /dev/null > /dev/null 2>&1 &\nexit 0\n";
     world.sandbox.exec("root/fork.sh", script);
     world.job("a", "when: {cron: \"0 7 * * *\"}\nrun: ./fork.sh\ndeliverables: [out/done]\ntimeout: 20s\nkill_grace: 2s", "");
     world.loci(&["clock", "enroll", "."]).exits(0);

@@ -6,41 +6,17 @@ mod wake;
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::sandbox::{Run, Sandbox};
-
-/// How long anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::waiting::{Daemon, set_time, start, until};
 
 /// A root with a clock whose time stands still until it is moved.
 struct World {
     sandbox: Sandbox,
-}
-
-/// A daemon that is ended when the test is over.
-struct Daemon(Child);
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-#[track_caller]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "waited in vain for: {what}");
-        std::thread::sleep(Duration::from_millis(3));
-    }
 }
 
 impl World {
@@ -54,11 +30,7 @@ impl World {
 
     /// Seconds of the 1st of June 2026, 00:00.
     fn time(&self, second: u64) {
-        let wall = jiff::Timestamp::from_second(1_780_272_000 + i64::try_from(second).unwrap()).unwrap();
-        let millis = (100_000 + second) * 1000;
-        let aside = self.sandbox.path("now.new");
-        fs::write(&aside, format!("{wall} {millis} {millis}")).unwrap();
-        fs::rename(aside, self.sandbox.path("now")).unwrap();
+        set_time(&self.sandbox, second);
     }
 
     /// Waits for something, a second passing with each look.
@@ -92,13 +64,7 @@ impl World {
     }
 
     fn daemon(&self, fault: Option<String>) -> Daemon {
-        let mut command = self.command(&["clock", "run", "."]);
-        let log = fs::File::options().append(true).create(true).open(self.sandbox.path("daemon.log")).unwrap();
-        command.stdout(Stdio::null()).stderr(log);
-        if let Some(fault) = fault {
-            command.env("LOCI_FAULT", fault);
-        }
-        Daemon(command.spawn().unwrap())
+        start(self.command(&["clock", "run", "."]), &self.sandbox, fault.as_deref())
     }
 
     fn there(&self, path: &str) -> bool {
@@ -246,7 +212,7 @@ fn a_kill_at_any_operation_neither_starts_twice_nor_loses_an_instant() {
 #[test]
 fn what_takes_too_long_is_ended_with_all_that_it_started() {
     let world = World::new(SEVEN - 1);
-    let script = "#!/bin/bash\ntrap '' TERM\nsetsid bash -c 'trap \"\" TERM; echo $$ > out/child; while :; do sleep 0.05; done' &\necho $$ > out/pid\nwhile :; do sleep 0.05; done\n";
+    let script = "#!/bin/bash\ntrap '' TERM\nsetsid bash -c 'trap \"\" TERM; echo $$ > out/child; while [ -d out ]; do sleep 0.05; done' &\necho $$ > out/pid\nwhile [ -d out ]; do sleep 0.05; done\n";
     world.sandbox.exec("root/stay.sh", script);
     world.job("a", "when: {cron: \"0 7 * * *\"}\nrun: ./stay.sh\ndeliverables: [out/done]\ntimeout: 20s\nkill_grace: 2s", "");
     world.loci(&["clock", "enroll", "."]).exits(0);

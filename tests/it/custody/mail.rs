@@ -11,7 +11,7 @@ use loci::custody::message::{MAX, message};
 use loci::custody::{Ruling, rule};
 use loci::text::header;
 
-use super::ownership::git;
+use super::ownership::{committed, git};
 use super::{agent, attempt, attempt_at, deliver_change, write};
 use crate::cases::filetool::{fixture, surroundings};
 use crate::sandbox::Sandbox;
@@ -360,10 +360,7 @@ fn requests_at_once_keep_the_bound() {
 fn mail_to_a_copy_in_a_worktree_outlives_the_worktree() {
     let world = fixture();
     let repo = world.path("home/repo");
-    fs::remove_dir_all(repo.join(".git")).unwrap();
-    git(&repo, &["init", "-q", "-b", "main"]);
-    git(&repo, &["add", "-A"]);
-    git(&repo, &["commit", "-qm", "base"]);
+    committed(&repo);
     git(&repo, &["worktree", "add", "-q", "../wt", "-b", "proposal"]);
     // Who works in the worktree is refused in the shared tree, and answered where it lives there.
     let copy = world.path("home/wt");

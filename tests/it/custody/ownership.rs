@@ -157,14 +157,19 @@ pub(super) fn git(dir: &Path, args: &[&str]) {
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// The fixture's tree as a real repository with one commit.
+pub(super) fn committed(repo: &Path) {
+    fs::remove_dir_all(repo.join(".git")).unwrap();
+    git(repo, &["init", "-q", "-b", "main"]);
+    git(repo, &["add", "-A"]);
+    git(repo, &["commit", "-qm", "base"]);
+}
+
 #[test]
 fn a_separate_worktree_holds_proposals() {
     let world = fixture();
     let repo = world.path("home/repo");
-    fs::remove_dir_all(repo.join(".git")).unwrap();
-    git(&repo, &["init", "-q", "-b", "main"]);
-    git(&repo, &["add", "-A"]);
-    git(&repo, &["commit", "-qm", "base"]);
+    committed(&repo);
     git(&repo, &["worktree", "add", "-q", "../wt", "-b", "proposal"]);
     git(&repo, &["worktree", "add", "-q", "--detach", "../loose"]);
     let alice = agent("alice", &repo);
@@ -351,10 +356,7 @@ mod through_links {
 fn a_worktree_inside_its_checkout_makes_no_second_place() {
     let world = fixture();
     let repo = world.path("home/repo");
-    fs::remove_dir_all(repo.join(".git")).unwrap();
-    git(&repo, &["init", "-q", "-b", "main"]);
-    git(&repo, &["add", "-A"]);
-    git(&repo, &["commit", "-qm", "base"]);
+    committed(&repo);
     let before = find::places_below(&repo);
     assert!(before.contains(&repo.join("owned")), "{before:?}");
     git(&repo, &["worktree", "add", "-q", "trees/one", "-b", "one"]);
