@@ -73,7 +73,7 @@ pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
 fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<&Kind>) -> Answer {
     let before = answer.clone();
     let work = AssertUnwindSafe(|| {
-        let given = turn.event.input.clone();
+        let given = adapter.rewriting.over.then(|| turn.event.input.clone());
         let mut answer = answer;
         let held = answer.input.take();
         let (turn, mut answer) = relay::before_tool(turn, answer);
@@ -82,8 +82,7 @@ fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<
         } else if let Some(input) = &answer.input {
             process::end_after(PATIENCE);
             let mut ruled = rule(adapter, env, &turn.event, kind, &RefCell::default());
-            // Most put it over the input that was given, whose other arguments stay.
-            if ruled.block.is_none() && adapter.name != "claude" {
+            if let Some(given) = given.filter(|_| ruled.block.is_none()) {
                 let event = Event { input: over(given, input), ..turn.event.clone() };
                 ruled = rule(adapter, env, &event, kind, &RefCell::default());
             }

@@ -53,8 +53,8 @@ impl Ground<'_> {
     /// What becomes of a call that reading does not refuse.
     pub(super) fn hold(&self, call: &ShellCall, ruling: &Ruling) -> Answer {
         let opted = self.settings.rewrite.iter().any(|name| name == self.adapter.name);
-        // Codex asks no hook about what is typed into a command that goes on: each one that can be is held.
-        let all = self.adapter.name == "codex" && opted;
+        // Where no hook is asked about what is typed into a command that goes on, each one that can be is held.
+        let all = self.adapter.rewriting.types && opted;
         let unknown = ruling.verdict == Verdict::Unknown;
         if self.settings.custody == Custody::Read || !(unknown || all) || kernel::is_inside() || is_held_already(call, ruling) {
             return Answer::default();
@@ -80,10 +80,10 @@ impl Ground<'_> {
     fn way(&self, call: &ShellCall, opted: bool) -> Result<String, String> {
         let name = self.adapter.title;
         let takes = self.adapter.point(Seam::BeforeTool, Some(&self.event.native)).is_some_and(|point| point.takes(Take::Input));
-        if !takes && self.adapter.name != "codex" {
+        if !takes && !self.adapter.rewriting.with_leave {
             return Err(format!("{name} lets no hook rewrite a call"));
         }
-        if !opted && !self.never_asks() {
+        if !opted && !(self.adapter.rewriting.never_asks)(self.event) {
             return Err(format!("a rewritten call would go past what its user approves in {name}"));
         }
         let [Command::Text(text)] = call.commands.as_slice() else { return Err("it is no single command of a shell".to_owned()) };
@@ -96,15 +96,6 @@ impl Ground<'_> {
         }
         standing::known(&self.surroundings.state)?;
         Ok(text.clone())
-    }
-
-    /// Whether the harness runs commands here without asking its user.
-    fn never_asks(&self) -> bool {
-        match self.adapter.name {
-            "claude" => self.event.rest.get("permission_mode").and_then(Value::as_str) == Some("bypassPermissions"),
-            "pi" => true,
-            _ => false,
-        }
     }
 
     /// Leaves word of the call.
@@ -129,11 +120,10 @@ impl Ground<'_> {
             shell: &shell(),
             text,
         };
-        // The shell of Claude Code goes on from where the last command has ended.
-        let line = if self.adapter.name == "claude" { line.that_goes_on() } else { line.plain() };
+        let line = if self.adapter.rewriting.goes_on { line.that_goes_on() } else { line.plain() };
         let input = replaced(&self.event.input, text, &line)?;
         self.leave(call, Stage::Asked)?;
-        Some(Answer { input: Some(input), leave: self.adapter.name == "codex", ..Answer::default() })
+        Some(Answer { input: Some(input), leave: self.adapter.rewriting.with_leave, ..Answer::default() })
     }
 
     /// Once a session: what can't be held.

@@ -4,13 +4,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken_with};
+use super::{Adapter, Answer, Call, Event, Point, Relay, Reply, Rewriting, Seam, Take, Wiring, flat, spoken_with};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "claude",
     title: "Claude Code",
     points: POINTS,
     workdir: None,
+    rewriting: Rewriting { over: false, never_asks: bypasses, goes_on: true, ..Rewriting::USUAL },
     read: flat,
     answer,
     wiring: Wiring {
@@ -26,6 +27,11 @@ pub(super) const ADAPTER: Adapter = Adapter {
         ],
     },
 };
+
+/// Whether its user has it run everything unasked.
+fn bypasses(event: &Event) -> bool {
+    event.rest.get("permission_mode").and_then(Value::as_str) == Some("bypassPermissions")
+}
 
 /// Its events. A rewritten input needs no decision, and replaces the whole one.
 const POINTS: &[Point] = &[

@@ -8,13 +8,16 @@ use std::path::PathBuf;
 use serde_json::{Map, Value, json};
 
 use super::wiring::{NO_ANSWER, quoted};
-use super::{Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Seam, Take, Unreadable, Wiring, lenient, lines, point, take_text};
+use super::{
+    Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Rewriting, Seam, Take, Unreadable, Wiring, lenient, lines, point, take_text,
+};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "cline",
     title: "Cline",
     points: POINTS,
     workdir: None,
+    rewriting: Rewriting::USUAL,
     read,
     answer,
     wiring: Wiring {

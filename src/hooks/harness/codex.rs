@@ -4,13 +4,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken_with};
+use super::{Adapter, Answer, Call, Point, Relay, Reply, Rewriting, Seam, Take, Wiring, flat, spoken_with};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "codex",
     title: "Codex",
     points: POINTS,
     workdir: None,
+    rewriting: Rewriting { with_leave: true, types: true, ..Rewriting::USUAL },
     read: flat,
     answer,
     wiring: Wiring {

@@ -5,13 +5,14 @@
 use serde_json::{Map, Value, json};
 
 use super::wiring::{NO_ANSWER, quoted};
-use super::{Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Seam, Take, Unreadable, Wiring, denial, flat};
+use super::{Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Rewriting, Seam, Take, Unreadable, Wiring, denial, flat};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "copilot",
     title: "Copilot CLI",
     points: POINTS,
     workdir: None,
+    rewriting: Rewriting::USUAL,
     read,
     answer,
     wiring: Wiring {

@@ -5,13 +5,14 @@
 use serde_json::{Value, json};
 
 use super::wiring::NO_ANSWER;
-use super::{Adapter, Answer, Call, Point, Relay, Reply, Seam, Take, Wiring, flat, spoken_with};
+use super::{Adapter, Answer, Call, Point, Relay, Reply, Rewriting, Seam, Take, Wiring, flat, spoken_with};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "gemini",
     title: "Gemini CLI",
     points: POINTS,
     workdir: Some("dir_path"),
+    rewriting: Rewriting::USUAL,
     read: flat,
     answer,
     wiring: Wiring {

@@ -5,13 +5,16 @@
 use serde_json::{Map, Value, json};
 
 use super::wiring::{NO_ANSWER, quoted};
-use super::{Adapter, Answer, Call, Event, Point, Relay, Reply, Seam, Take, Unreadable, Wiring, denial, flat, lenient, says_failed};
+use super::{
+    Adapter, Answer, Call, Event, Point, Relay, Reply, Rewriting, Seam, Take, Unreadable, Wiring, denial, flat, lenient, says_failed,
+};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "hermes",
     title: "Hermes",
     points: POINTS,
     workdir: Some("workdir"),
+    rewriting: Rewriting::USUAL,
     read,
     answer,
     wiring: Wiring {

@@ -46,6 +46,8 @@ pub struct Adapter {
     pub points: &'static [Point],
     /// The argument of its own shell tools that names the directory which they run in.
     pub workdir: Option<&'static str>,
+    /// How it takes what a hook makes of a call.
+    pub rewriting: Rewriting,
     /// Reads what it says at a seam. A payload that names no event is taken for the first one of it.
     pub read: Read,
     /// Says an answer in its language, at the event of that name. What the point does not take was
@@ -53,6 +55,26 @@ pub struct Adapter {
     pub answer: fn(&Point, &Answer) -> Reply,
     /// Where and how it is told to ask the gate.
     pub wiring: Wiring,
+}
+
+/// How a harness takes a call that a hook has rewritten.
+#[derive(Debug, Clone, Copy)]
+pub struct Rewriting {
+    /// It is put over the input that was given, whose other arguments stay; else it stands for it.
+    pub over: bool,
+    /// It is taken only together with leave for the call.
+    pub with_leave: bool,
+    /// Whether no user is asked before a command runs: a rewritten one goes past nobody's approval then.
+    pub never_asks: fn(&Event) -> bool,
+    /// Its shell goes on from where the last command has ended.
+    pub goes_on: bool,
+    /// No hook is asked about what is typed into a command that goes on.
+    pub types: bool,
+}
+
+impl Rewriting {
+    /// As most do it.
+    pub const USUAL: Self = Self { over: true, with_leave: false, never_asks: |_| false, goes_on: false, types: false };
 }
 
 /// All that are supported, in the order of their names.

@@ -2,13 +2,14 @@
 //! A sub-agent has a session of its own; the shim names the session that it belongs to, and the
 //! sub-agent beside it. Some models get `apply_patch`, with the whole patch in `patchText`.
 
-use super::{Adapter, Call, Ours, Point, Relay, Seam, Take, Wiring, flat, shim};
+use super::{Adapter, Call, Ours, Point, Relay, Rewriting, Seam, Take, Wiring, flat, shim};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "opencode",
     title: "OpenCode",
     points: POINTS,
     workdir: Some("workdir"),
+    rewriting: Rewriting::USUAL,
     read: flat,
     answer: shim::answer,
     wiring: Wiring {

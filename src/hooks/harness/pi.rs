@@ -1,13 +1,14 @@
 //! pi: its events, handed to us by the shim that `loci connect pi` puts in place. The shim
 //! reads the exit code and standard error; a note goes to standard error alone, for it to show.
 
-use super::{Adapter, Call, Ours, Point, Relay, Seam, Take, Wiring, flat, shim};
+use super::{Adapter, Call, Ours, Point, Relay, Rewriting, Seam, Take, Wiring, flat, shim};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "pi",
     title: "pi",
     points: POINTS,
     workdir: None,
+    rewriting: Rewriting { never_asks: |_| true, ..Rewriting::USUAL },
     read: flat,
     answer: shim::answer,
     wiring: Wiring {

@@ -3,13 +3,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Adapter, Call, Point, Relay, Seam, Take, Wiring, flat, spoken};
+use super::{Adapter, Call, Point, Relay, Rewriting, Seam, Take, Wiring, flat, spoken};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "qwen",
     title: "Qwen Code",
     points: POINTS,
     workdir: Some("directory"),
+    rewriting: Rewriting::USUAL,
     read: flat,
     answer: spoken,
     wiring: Wiring {
