@@ -186,7 +186,9 @@ impl Found<'_, '_> {
                         } else if n < a.pos.len() {
                             let v = a.pos[n].clone();
                             self.effect(kind, &v);
-                        } else if let Some(v) = ["dst", "path", "filename", "cfile", "file", "target"].iter().find_map(|k| a.named(k)).cloned() {
+                        } else if let Some(v) =
+                            ["dst", "path", "filename", "cfile", "file", "target"].iter().find_map(|k| a.named(k)).cloned()
+                        {
                             self.effect(kind, &v);
                         }
                     }

@@ -18,15 +18,31 @@ const GLUED: &[(&str, char)] = &[
 ];
 
 /// Options whose value is the next word.
-const NEXT: &[(&str, char)] =
-    &[("-aux-info", 'W'), ("--serialize-diagnostics", 'W'), ("-serialize-diagnostics", 'W'), ("-dependency-file", 'W'), ("-MJ", 'W'), ("-MF", 'W')];
+const NEXT: &[(&str, char)] = &[
+    ("-aux-info", 'W'),
+    ("--serialize-diagnostics", 'W'),
+    ("-serialize-diagnostics", 'W'),
+    ("-dependency-file", 'W'),
+    ("-MJ", 'W'),
+    ("-MF", 'W'),
+];
 
 /// What makes a compiler leave files beside its output, or where `-dumpdir` says.
-const ASIDE: &[&str] =
-    &["-fdump-", "-da", "-fcallgraph-info", "-fstack-usage", "-gsplit-dwarf", "--coverage", "-ftest-coverage", "-ftime-trace", "-fsave-optimization-record"];
+const ASIDE: &[&str] = &[
+    "-fdump-",
+    "-da",
+    "-fcallgraph-info",
+    "-fstack-usage",
+    "-gsplit-dwarf",
+    "--coverage",
+    "-ftest-coverage",
+    "-ftime-trace",
+    "-fsave-optimization-record",
+];
 
 /// Options of a linker that name what it writes.
-const LINKER: &[&str] = &["-Map", "--Map", "-o", "--output", "--dependency-file", "--out-implib", "-out-implib", "--reproduce", "--time-trace-file"];
+const LINKER: &[&str] =
+    &["-Map", "--Map", "-o", "--output", "--dependency-file", "--out-implib", "-out-implib", "--reproduce", "--time-trace-file"];
 
 impl Engine<'_> {
     /// Words of a call with `@FILE` replaced by what stands in it.
@@ -55,7 +71,10 @@ impl Engine<'_> {
                 self.effect(sh, 'W', &file, false);
             }
         }
-        if c.has(&["-o"]) || argv.iter().any(|word| matches!(word.as_str(), "-E" | "-M" | "-MM" | "-v" | "-fsyntax-only")) || c.args.is_empty() {
+        if c.has(&["-o"])
+            || argv.iter().any(|word| matches!(word.as_str(), "-E" | "-M" | "-MM" | "-v" | "-fsyntax-only"))
+            || c.args.is_empty()
+        {
             return;
         }
         let ending = if c.has(&["-S"]) {
@@ -73,7 +92,12 @@ impl Engine<'_> {
 
     /// What a compiler is told to write beside its output.
     fn compile_aside(&mut self, sh: &mut Shell, c: &Call, argv: &[String]) {
-        let output = argv.iter().position(|word| word == "-o").and_then(|at| argv.get(at + 1)).cloned().or_else(|| c.value(&["-o"]).map(str::to_owned));
+        let output = argv
+            .iter()
+            .position(|word| word == "-o")
+            .and_then(|at| argv.get(at + 1))
+            .cloned()
+            .or_else(|| c.value(&["-o"]).map(str::to_owned));
         let (mut linker, mut assembler): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         let (mut dump_dir, mut base) = (None, None);
         let (mut aside, mut temporary, mut depends, mut depends_named) = (false, None, false, false);
@@ -103,7 +127,9 @@ impl Engine<'_> {
                 for pair in words.windows(2).filter(|pair| matches!(pair[0], "-MD" | "-MMD" | "-MF" | "-o")) {
                     self.effect(sh, 'W', pair[1], false);
                 }
-            } else if let Some(file) = word.strip_prefix("-fdump-").or_else(|| word.strip_prefix("-fopt-info")).and_then(|rest| rest.split_once('=')) {
+            } else if let Some(file) =
+                word.strip_prefix("-fdump-").or_else(|| word.strip_prefix("-fopt-info")).and_then(|rest| rest.split_once('='))
+            {
                 self.effect(sh, 'W', file.1, false);
             } else if let Some((begin, effect)) = GLUED.iter().find(|(begin, _)| word.starts_with(begin) && word.len() > begin.len()) {
                 self.effect(sh, *effect, &word[begin.len()..], false);
@@ -141,7 +167,11 @@ impl Engine<'_> {
         let argv = self.with_answers(sh, argv);
         let c = super::options::parse(marks, &argv);
         self.effects(sh, marks, &c);
-        if which == "ld" { self.link_aside(sh, &argv) } else { self.assemble_aside(sh, &argv) }
+        if which == "ld" {
+            self.link_aside(sh, &argv)
+        } else {
+            self.assemble_aside(sh, &argv)
+        }
         if !c.has(&["-o", "--output", "--version", "-v", "-V"]) && !c.args.is_empty() {
             self.effect(sh, 'W', "a.out", false);
         }
@@ -163,7 +193,8 @@ impl Engine<'_> {
     /// What options of an assembler name: `-a[dhlns]=FILE`, `--MD FILE`, `-o FILE`.
     pub(super) fn assemble_aside(&mut self, sh: &mut Shell, words: &[String]) {
         for (i, word) in words.iter().enumerate() {
-            let listing = word.strip_prefix("-a").and_then(|rest| rest.split_once('=')).filter(|(kinds, _)| kinds.chars().all(char::is_alphabetic));
+            let listing =
+                word.strip_prefix("-a").and_then(|rest| rest.split_once('=')).filter(|(kinds, _)| kinds.chars().all(char::is_alphabetic));
             if let Some((_, file)) = listing {
                 self.effect(sh, 'W', file, false);
             } else if matches!(word.as_str(), "--MD" | "-o")
@@ -220,8 +251,29 @@ const VALUES: &[&str] = &["-o", "-I", "-L", "-l", "-D", "-U", "-x", "-T", "-u", 
 
 /// Options whose value is always the next word.
 const APART: &[&str] = &[
-    "-include", "-isystem", "-imacros", "-iquote", "-idirafter", "-isysroot", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-arch", "-target", "-e", "-A",
-    "-dumpdir", "-dumpbase", "-dumpbase-ext", "-aux-info", "-wrapper", "-framework", "-rpath", "-serialize-diagnostics", "--serialize-diagnostics", "--param",
+    "-include",
+    "-isystem",
+    "-imacros",
+    "-iquote",
+    "-idirafter",
+    "-isysroot",
+    "-Xlinker",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "-arch",
+    "-target",
+    "-e",
+    "-A",
+    "-dumpdir",
+    "-dumpbase",
+    "-dumpbase-ext",
+    "-aux-info",
+    "-wrapper",
+    "-framework",
+    "-rpath",
+    "-serialize-diagnostics",
+    "--serialize-diagnostics",
+    "--param",
     "-G",
 ];
 

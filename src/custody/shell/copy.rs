@@ -69,7 +69,11 @@ impl Engine<'_> {
             }
             let to = self.full(sh, &dst);
             let one = |from: &str, to: &str| self.fs.at(from, !keep).path == self.fs.at(to, true).path;
-            if !from.contains(UNK) && !to.contains(UNK) && !c.has(&["--remove-destination", "-b", "--backup", "-f", "-l", "-s"]) && one(&from, &to) {
+            if !from.contains(UNK)
+                && !to.contains(UNK)
+                && !c.has(&["--remove-destination", "-b", "--backup", "-f", "-l", "-s"])
+                && one(&from, &to)
+            {
                 // a file is not copied onto itself
                 continue;
             }

@@ -127,7 +127,11 @@ impl Engine<'_> {
                 }
             }
             "se" | "set" => {
-                for (_, file) in rest.split_whitespace().filter_map(|word| word.split_once('=')).filter(|(name, _)| matches!(*name, "verbosefile" | "vfile")) {
+                for (_, file) in rest
+                    .split_whitespace()
+                    .filter_map(|word| word.split_once('='))
+                    .filter(|(name, _)| matches!(*name, "verbosefile" | "vfile"))
+                {
                     self.effect(sh, 'W', file, false);
                 }
             }

@@ -43,7 +43,8 @@ impl Found<'_, '_> {
                     return None;
                 }
                 // `IO.popen(COMMAND, "w")`, `popen(COMMAND, "r")`: how the pipe is opened is no word of the command
-                let pipe = |v: &Val| v.any.iter().all(|mode| matches!(mode.as_str(), "r" | "w" | "a" | "r+" | "w+" | "rb" | "wb" | "re" | "we"));
+                let pipe =
+                    |v: &Val| v.any.iter().all(|mode| matches!(mode.as_str(), "r" | "w" | "a" | "r+" | "w+" | "rb" | "wb" | "re" | "we"));
                 let named: Vec<&Val> = a.pos.iter().filter(|p| !p.any.is_empty() && !(last == "popen" && pipe(p))).collect();
                 if let Some(first) = named.first() {
                     if first.list {
@@ -142,7 +143,8 @@ impl Found<'_, '_> {
             }
             // functions by their names
             ("array_map" | "array_walk" | "call_user_func" | "call_user_func_array" | "array_filter" | "usort", Lang::Php) => {
-                let at = a.pos.iter().position(|p| !p.list && p.any.len() == 1 && p.any[0].chars().all(|c| c.is_alphanumeric() || c == '_'))?;
+                let at =
+                    a.pos.iter().position(|p| !p.list && p.any.len() == 1 && p.any[0].chars().all(|c| c.is_alphanumeric() || c == '_'))?;
                 let function = arg(at).any.first()?.clone();
                 let pos = a.pos.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, v)| v);
                 let pos = if last.starts_with("array_") {

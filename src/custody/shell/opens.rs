@@ -116,7 +116,11 @@ impl Found<'_, '_> {
             }
             ("reopen", Lang::Ruby) if a.pos.len() > 1 => return Some(self.open(arg(0), a.pos.get(1), false)),
             ("open" | "new" | "sysopen", Lang::Ruby)
-                if name == "open" || name.starts_with("File.") || name == "CSV.open" || name.starts_with("IO.") || name.contains("Kernel") =>
+                if name == "open"
+                    || name.starts_with("File.")
+                    || name == "CSV.open"
+                    || name.starts_with("IO.")
+                    || name.contains("Kernel") =>
             {
                 if let Some(cmd) = arg(0).any.first().and_then(|c| c.strip_prefix('|')).map(str::to_owned) {
                     self.shell(&cmd);

@@ -105,10 +105,13 @@ impl Walk<'_> {
                             };
                             if !is_call {
                                 // a method without brackets (Ruby), or a member
-                                let got = self
-                                    .host
-                                    .name(&full)
-                                    .or_else(|| if self.lang == Lang::Ruby || self.lang == Lang::Perl && o == "->" { self.method(&n, &full, &v, &Args::default()) } else { None });
+                                let got = self.host.name(&full).or_else(|| {
+                                    if self.lang == Lang::Ruby || self.lang == Lang::Perl && o == "->" {
+                                        self.method(&n, &full, &v, &Args::default())
+                                    } else {
+                                        None
+                                    }
+                                });
                                 let keep = v.clone();
                                 v = got.unwrap_or(Val {
                                     from: full.clone(),
@@ -206,7 +209,10 @@ impl Walk<'_> {
                 }
                 // `unlink "x", "y";` without brackets
                 Some(tok)
-                    if (!matches!(tok, Tok::Op(o) if o != "\\") && !matches!(tok, Tok::Line | Tok::Run(_))) && !path.is_empty() && matches!(self.lang, Lang::Perl | Lang::Ruby | Lang::Php) && self.takes_loose(&path, t, k) =>
+                    if (!matches!(tok, Tok::Op(o) if o != "\\") && !matches!(tok, Tok::Line | Tok::Run(_)))
+                        && !path.is_empty()
+                        && matches!(self.lang, Lang::Perl | Lang::Ruby | Lang::Php)
+                        && self.takes_loose(&path, t, k) =>
                 {
                     let (a, next) = self.loose_args(t, k, depth);
                     v = self.function(&path, &a).unwrap_or_default();

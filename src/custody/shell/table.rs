@@ -219,10 +219,7 @@ const ROWS: &[(&str, &str)] = &[
     ("logrotate", "?"),
     ("crontab at batch", "?"),
     // --- build, compile -----------------------------------------------------------------------------------------------
-    (
-        "cc gcc g++ c++ clang clang++ tcc c99 c89 gfortran gccgo",
-        "*cc -o:W",
-    ),
+    ("cc gcc g++ c++ clang clang++ tcc c99 c89 gfortran gccgo", "*cc -o:W"),
     ("ld ld.bfd ld.gold ld.lld gold", "*ld -o:W --output:W -Map:W -L: -l: -T: -e: -m: -rpath: -soname: -z: -dynamic-linker:"),
     ("as", "*as -o:W -I: -D:"),
     (

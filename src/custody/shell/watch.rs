@@ -60,7 +60,9 @@ impl Engine<'_> {
                 self.effect(sh, 'W', file.trim(), false);
             }
             if let Some(("dump", rest)) = line.split_once(' ')
-                && let Some(file) = rest.split_whitespace().find(|word| !matches!(*word, "binary" | "srec" | "ihex" | "tekhex" | "verilog" | "memory" | "value"))
+                && let Some(file) = rest
+                    .split_whitespace()
+                    .find(|word| !matches!(*word, "binary" | "srec" | "ihex" | "tekhex" | "verilog" | "memory" | "value"))
             {
                 self.effect(sh, 'W', file, false);
             }

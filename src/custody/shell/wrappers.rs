@@ -57,7 +57,11 @@ pub(super) const PLAIN: &[(&str, &str, usize)] = &[
     ("numactl", "-m: -N: -C: -i: -p: --membind: --cpunodebind: --physcpubind: --interleave: --preferred:", 0),
     ("strace", "-o: --output: -e: -p: -s: -u: -E: -a: -O: -I: -P: -S: -X: -b: -U: --trace: --signal:", 0),
     ("ltrace", "-o:W --output:W -e: -p: -s: -u: -a: -n: -l: -x: -F: -A: -D:", 0),
-    ("valgrind", "--log-file:W --xml-file:W --callgrind-out-file:W --cachegrind-out-file:W --massif-out-file:W --dhat-out-file:W --lackey-out-file:W --memcheck-out-file:W", 0),
+    (
+        "valgrind",
+        "--log-file:W --xml-file:W --callgrind-out-file:W --cachegrind-out-file:W --massif-out-file:W --dhat-out-file:W --lackey-out-file:W --memcheck-out-file:W",
+        0,
+    ),
     ("ssh-agent", "-a:L -t: -E: -P: -O:", 0),
     ("perf-record", "", 0),
     ("rlwrap", "-f: -H: -s:", 0),

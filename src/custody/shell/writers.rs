@@ -30,7 +30,11 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     ("python", "sqlite3.connect", "0W"),
     ("python", "write_text write_bytes", "rW"),
     ("python", ".to_csv .to_json .to_excel .to_parquet .to_pickle .savefig .savetxt", "0W"),
-    ("python", "FileHandler .FileHandler RotatingFileHandler .RotatingFileHandler TimedRotatingFileHandler .TimedRotatingFileHandler WatchedFileHandler .WatchedFileHandler", "0W"),
+    (
+        "python",
+        "FileHandler .FileHandler RotatingFileHandler .RotatingFileHandler TimedRotatingFileHandler .TimedRotatingFileHandler WatchedFileHandler .WatchedFileHandler",
+        "0W",
+    ),
     ("python", "touch", "rU"),
     ("python", "unlink rmdir", "rX"),
     ("python", "mkdir", "rD"),
