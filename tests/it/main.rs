@@ -17,6 +17,7 @@ mod layers;
 mod loadout;
 mod loops;
 mod mirror;
+mod order;
 mod run;
 mod sandbox;
 mod shell;

@@ -3,13 +3,12 @@
 use super::super::act::ActKind;
 use super::engine::{Engine, UNK};
 use super::gitask::clone_name;
+use super::gitout;
 use super::gitwords::{QUIET, marks, moves};
 use super::options::Call;
 use super::options::parse;
 use super::picture::join;
 use super::state::Shell;
-
-pub(super) const PATHSPEC: &str = "name the paths that are yours, behind `--`";
 
 /// What stands in front of the sub-command.
 pub(super) struct Global {
@@ -162,7 +161,7 @@ impl Engine<'_> {
                                 self.status(&r, false).unwrap_or_default().into_iter().filter(super::gitask::Line::tracked).map(|l| l.path),
                             );
                         }
-                        self.git_files(&sub, &r, &d, false, None);
+                        self.git_files(&sub, &r, &d, false, &gitout::read_tree(&t));
                     }
                 }
             }

@@ -64,6 +64,7 @@ mod gitclean;
 mod gitenv;
 mod gitgoto;
 mod gitmerge;
+pub(super) mod gitout;
 mod gitruns;
 mod gitsays;
 mod gitwords;
