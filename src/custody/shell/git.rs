@@ -212,7 +212,10 @@ impl Engine<'_> {
                 }
                 self.unknown("git rewrites history", verb);
             }
-            "unpack-file" => self.effect(&mut sub, 'd', ".", false),
+            "unpack-file" => {
+                let top = r.top.clone();
+                self.effect(&mut sub, 'd', &top, false);
+            }
             "lfs" | "annex" | "svn" | "p4" | "cvsimport" | "mergetool" | "gui" | "flow" | "cola" => {
                 let reads = matches!(c.args.first().map(String::as_str), Some("ls-files" | "status" | "env" | "version" | "logs"));
                 if !reads {
