@@ -28,7 +28,7 @@
 //! | `loci` | loci's own verbs |
 //! | `archive`, `zips`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
 //! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
-//! | `lex`, `strings`, `scan`, `statement`, `operand`, `method` | a program in another language |
+//! | `lex`, `strings`, `scan`, `statement`, `operand`, `method`, `narrow` | a program in another language |
 //! | `found`, `calls`, `opens`, `gives`, `launches`, `writers`, `reach` | what its calls do |
 //! | `awk`, `awktext`, `awkprint`, `sed`, `sedscript`, `make`, `edit` | other programs inside of a command |
 //! | `regex` | a small matcher for the above |
@@ -82,6 +82,7 @@ mod make;
 mod members;
 mod method;
 mod modules;
+mod narrow;
 mod numbers;
 mod opens;
 mod operand;

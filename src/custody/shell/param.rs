@@ -2,11 +2,10 @@
 
 use super::engine::{Engine, UNK};
 use super::expand::bounded;
-use super::state::{Shell, Value, Var};
+use super::state::{Shell, Value};
 use super::syntax::{Param, Part};
 use super::trim::{replace, split_slash, trim_back, trim_front};
 use super::words;
-use std::collections::BTreeMap;
 
 /// What a parameter gives.
 pub(crate) enum Got {

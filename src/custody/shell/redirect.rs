@@ -5,7 +5,7 @@ use super::assign::is_assignment;
 use super::deeds::{fd_path, is_device};
 use super::engine::{Engine, UNK};
 use super::picture::Left;
-use super::state::{Fd, Flow, Shell, Value, Var};
+use super::state::{Fd, Flow, Shell, Var};
 use super::syntax::{Part, Redir, RedirOp, Word};
 use super::{Kind, pattern, words};
 
