@@ -21,6 +21,7 @@ mod run;
 mod sandbox;
 mod shell;
 mod show;
+mod sweep;
 mod templates;
 mod trail;
 mod tree;
