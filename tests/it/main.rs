@@ -14,6 +14,7 @@ mod hostile;
 mod inherit;
 mod judged;
 mod layers;
+mod load;
 mod loadout;
 mod loops;
 mod mirror;
