@@ -8,6 +8,7 @@ mod clock;
 mod connect;
 mod custody;
 mod exec;
+mod fuzz;
 mod gate;
 mod hooks;
 mod hostile;
