@@ -1,6 +1,6 @@
 //! Sockets: how a body is bound to a program, and what that program reads of a directory by itself.
 //!
-//! A socket is data, one Markdown file with front matter. Those that are built in lie in `runtimes/`; a user
+//! A socket is data, one Markdown file with front matter. Those that are built in lie in `src/body/runtimes/`; a user
 //! adds one, or changes keys of a built-in one, with `~/.loci/runtimes/NAME.md`. What the built-in ones say
 //! was observed with the real programs.
 
@@ -25,16 +25,16 @@ const MAX_GRACE: u64 = 600;
 
 /// Those that are part of the program.
 const BUILT_IN: [(&str, &str); 10] = [
-    ("claude", include_str!("../../runtimes/claude.md")),
-    ("cline", include_str!("../../runtimes/cline.md")),
-    ("codex", include_str!("../../runtimes/codex.md")),
-    ("command", include_str!("../../runtimes/command.md")),
-    ("copilot", include_str!("../../runtimes/copilot.md")),
-    ("gemini", include_str!("../../runtimes/gemini.md")),
-    ("hermes", include_str!("../../runtimes/hermes.md")),
-    ("opencode", include_str!("../../runtimes/opencode.md")),
-    ("pi", include_str!("../../runtimes/pi.md")),
-    ("qwen", include_str!("../../runtimes/qwen.md")),
+    ("claude", include_str!("runtimes/claude.md")),
+    ("cline", include_str!("runtimes/cline.md")),
+    ("codex", include_str!("runtimes/codex.md")),
+    ("command", include_str!("runtimes/command.md")),
+    ("copilot", include_str!("runtimes/copilot.md")),
+    ("gemini", include_str!("runtimes/gemini.md")),
+    ("hermes", include_str!("runtimes/hermes.md")),
+    ("opencode", include_str!("runtimes/opencode.md")),
+    ("pi", include_str!("runtimes/pi.md")),
+    ("qwen", include_str!("runtimes/qwen.md")),
 ];
 
 /// The socket that takes its program from the call.

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -108,8 +108,11 @@ impl Context {
             if !self.flags.json {
                 return words(out);
             }
-            serde_json::to_writer(&mut *out, object)?;
-            out.write_all(b"\n")
+            // An object is written in very many small pieces.
+            let mut out = BufWriter::with_capacity(1 << 16, out);
+            serde_json::to_writer(&mut out, object)?;
+            out.write_all(b"\n")?;
+            out.flush()
         };
         let written = match &self.sink {
             Some(sink) => {

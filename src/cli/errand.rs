@@ -10,6 +10,7 @@ use super::context::Context;
 use super::near::word;
 use super::verbs::{self, Verb};
 use super::{Outcome, args, help};
+use crate::custody::delegation;
 
 /// The command line of a verb.
 pub(super) fn called(argv: &[String]) -> String {
@@ -29,6 +30,9 @@ fn parsed(argv: &[String]) -> Result<args::Args, String> {
         // What lies in a folder may be another thing after it was looked at.
         Verb::New(args) if args.template().contains('/') => {
             Err("its template is a folder that an agent may change; look at it and run the command yourself".to_owned())
+        }
+        Verb::Run(args) if !args.has_message() => {
+            Err("it has no message among its words: a session at a terminal is a person's to begin, and what comes on standard input is not kept".to_owned())
         }
         Verb::Own(_)
         | Verb::Disown(_)
@@ -53,6 +57,12 @@ fn parsed(argv: &[String]) -> Result<args::Args, String> {
         | Verb::Init(_) => Ok(args),
         _ => Err("that verb is none that agents ask for".to_owned()),
     }
+}
+
+/// Whether a person could approve these words later; else why not. To be asked before a request is filed.
+pub(super) fn askable(argv: Option<&[String]>, cwd: &Path) -> Result<(), String> {
+    delegation::kept_whole(argv, cwd)?;
+    argv.map_or(Ok(()), |argv| parsed(argv).map(|_| ()))
 }
 
 /// Runs a verb as the person who approves, where the agent had called it. What it says is caught.

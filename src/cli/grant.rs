@@ -6,15 +6,15 @@ use serde_json::json;
 
 use super::context::Context;
 use super::failure::Failure;
-use super::{Answer, Outcome};
+use super::{Answer, Outcome, errand};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::asker;
-use crate::custody::delegation::{self, Attempt, Change};
+use crate::custody::delegation::{self, Attempt, Change, Delivery};
 use crate::custody::find;
 use crate::custody::person::{self, Person};
-use crate::custody::ruling::{Verdict, Why};
+use crate::custody::ruling::{Verdict, Who, Why};
 use crate::custody::{self, ActRuling, Surroundings};
-use crate::sys::time;
+use crate::sys::{shown, time};
 use crate::tree::dotdirs::IDENTITY;
 
 /// What custody has to know about this machine.
@@ -70,7 +70,30 @@ pub fn unless_refused(context: &Context, acts: &[Act], command: &str, dry_run: b
     if matches!(stopped.why, Why::Wall(_)) {
         return request(context, stopped.path(), command, &evidence).map(Some);
     }
-    refused(context, stopped).map(Some)
+    let handed = if dry_run { Vec::new() } else { hand_over(context, &ruling, command)? };
+    refused_and(context, stopped, &handed).map(Some)
+}
+
+/// What a verb would have done in somebody's directory becomes work for the owner, as the gate's refusals do.
+fn hand_over(context: &Context, ruling: &custody::Ruling, command: &str) -> Result<Vec<Delivery>, Failure> {
+    let (asker, _) = asker::here(&context.env, &context.cwd)?;
+    let tool = tool_of(command);
+    // What is the human's is asked for as a request, once the rest of it may be done.
+    let theirs = |act: &&ActRuling| act.owner.as_ref().is_some_and(|owner| matches!(owner.who, Who::Agent(_)));
+    let acts = ruling.refused().filter(theirs).cloned().collect();
+    let ruling = &custody::Ruling { acts, ..ruling.clone() };
+    let attempt = Attempt {
+        asker: &asker,
+        harness: "loci",
+        session: None,
+        sub_agent: None,
+        tool: &tool,
+        change: Change::Command(command.to_owned()),
+        ruling,
+        reads: Vec::new(),
+        at: time::now(),
+    };
+    Ok(delegation::deliver(&attempt, &surroundings(context)?))
 }
 
 /// Whether the judge lets whoever asks here do it: asked once more under the lock of a change, about what
@@ -94,6 +117,11 @@ pub fn ruled(context: &Context, acts: &[Act]) -> Result<custody::Ruling, Failure
 /// # Errors
 /// Where it can't be printed.
 pub fn refused(context: &Context, stopped: &ActRuling) -> Outcome {
+    refused_and(context, stopped, &[])
+}
+
+/// As [`refused`], with what became of it.
+fn refused_and(context: &Context, stopped: &ActRuling, handed: &[Delivery]) -> Outcome {
     let path = context.shown(stopped.path());
     let owner = stopped.owner.as_ref().map_or("somebody", |owner| owner.who.name());
     let by = stopped.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
@@ -101,10 +129,18 @@ pub fn refused(context: &Context, stopped: &ActRuling) -> Outcome {
         Why::Unresolved(why) => context.say(&format!("refused: whose {path} is can't be said: {why}")),
         _ => context.say(&format!("refused: {path} is {owner}'s{by}")),
     }
+    for delivery in handed {
+        let to = delivery.owner.who.name();
+        context.say(&match &delivery.outcome {
+            Ok(filed) => format!("handed over to {to} as {}; add why with: loci handover {} TEXT", filed.id, filed.id),
+            Err(why) => format!("it could not be handed over to {to}: {why}"),
+        });
+    }
+    let filed: Vec<&str> = handed.iter().filter_map(|delivery| Some(delivery.outcome.as_ref().ok()?.id.as_str())).collect();
     context.print(String::new, || {
         json!({
             "schema": 1, "done": false, "refused": stopped.path().to_string_lossy(), "owner": owner,
-            "decided_by": stopped.decided_by.as_deref().map(Path::to_string_lossy), "why": stopped.why.word(),
+            "decided_by": stopped.decided_by.as_deref().map(Path::to_string_lossy), "why": stopped.why.word(), "filed": filed,
         })
     })?;
     Ok(Answer::No)
@@ -124,15 +160,18 @@ fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Out
     let surroundings = surroundings(context)?;
     let act = Act { kind: ActKind::Write, path: file.to_owned(), follow: false, below: false };
     let ruling = custody::rule(&[act], &asker, &surroundings);
-    let tool: Vec<&str> = command.split(' ').take(2).collect();
-    let tool = tool.join(" ");
+    let argv = argv(context);
+    if let Err(why) = errand::askable(argv.as_deref(), &context.cwd) {
+        return unaskable(context, command, evidence, &why);
+    }
+    let tool = tool_of(command);
     let attempt = Attempt {
         asker: &asker,
         harness: "loci",
         session: None,
         sub_agent: None,
         tool: &tool,
-        change: Change::Verb { argv: argv(context), cwd: context.cwd.clone(), command: command.to_owned() },
+        change: Change::Verb { argv, cwd: context.cwd.clone(), command: command.to_owned() },
         ruling: &ruling,
         reads: Vec::new(),
         at: time::now(),
@@ -147,4 +186,18 @@ fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Out
         || json!({ "schema": 1, "done": false, "request": filed.id, "inbox": filed.inbox.to_string_lossy(), "why": evidence }),
     )?;
     Ok(Answer::No)
+}
+
+/// A call that nobody could approve as it is becomes no request: the agent is told at once, with what its user would
+/// run.
+fn unaskable(context: &Context, command: &str, evidence: &str, why: &str) -> Outcome {
+    context.say(&format!("refused: only a person may do this ({evidence}), and it can't be asked for: {}", shown::text(why)));
+    context.say(&format!("hint: tell your user to run it: {}", shown::text(command)));
+    context.print(String::new, || json!({ "schema": 1, "done": false, "request": null, "why": why, "command": command }))?;
+    Ok(Answer::No)
+}
+
+/// The verb with its first word, as messages name what was tried.
+fn tool_of(command: &str) -> String {
+    command.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }

@@ -22,8 +22,10 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
+use crate::custody::asker;
 use crate::hooks::connect;
-use crate::sys::{env, process, term};
+use crate::sys::{env, process, shown, term};
+use crate::text::name::AgentId;
 use crate::text::near as near_words;
 use context::Context;
 use failure::Failure;
@@ -55,6 +57,7 @@ pub fn main() -> ExitCode {
     let json = args.global.json;
     let outcome = Context::new(args.global).and_then(|context| {
         connect::mend_link(&context.home, || process::own_program().ok());
+        say_unused_asker(&context, &args.verb);
         verbs::run(&context, args.verb)
     });
     match outcome {
@@ -65,6 +68,17 @@ pub fn main() -> ExitCode {
             failure.show(json);
             ExitCode::from(2)
         }
+    }
+}
+
+/// `--as` names who is asked about, or who is to be an owner; nobody becomes another by it. Where a verb has no use
+/// for it, that is said: silence would look like consent.
+fn say_unused_asker(context: &Context, verb: &verbs::Verb) {
+    let Some(named) = context.flags.asker.as_deref().filter(|_| !verb.takes_asker()) else { return };
+    let Ok((here, _)) = asker::here(&context.env, &context.cwd) else { return };
+    if here.name() != named {
+        let who = here.agent.as_ref().map_or("yourself", AgentId::as_str);
+        context.say(&format!("note: --as {} changes nothing here: this verb acts as {who}", shown::text(named)));
     }
 }
 

@@ -181,9 +181,10 @@ pub fn object(level: &Level, decision: &Decision, dry: bool, settled: &Settled) 
         .map(|one| json!({ "item": one.label, "state": one.state, "from": one.from.to_string_lossy(), "to": one.to.to_string_lossy() }))
         .collect();
     let read_only: Vec<Value> = decision.read_only.iter().map(|(item, why)| json!({ "item": item, "why": word(*why) })).collect();
+    let already: Vec<Value> = decision.already.iter().map(|(item, state)| json!({ "item": item, "state": state })).collect();
     json!({
-        "schema": 1, "level": level.dir.to_string_lossy(), "dry_run": dry, "count": renames.len(), "renames": renames,
-        "undo": decision.undo, "unknown": decision.unknown, "read_only": read_only, "both": decision.both,
+        "schema": 1, "level": level.dir.to_string_lossy(), "dry_run": dry, "changed": !dry && !renames.is_empty(),
+        "count": renames.len(), "renames": renames, "already": already, "undo": decision.undo, "unknown": decision.unknown, "read_only": read_only, "both": decision.both,
         "overruled": decision.overruled, "recovered": settled.sentences(),
     })
 }
@@ -203,7 +204,11 @@ pub fn lines(decision: &Decision, dry: bool) -> String {
         text.push_str(&format!("{} {}\n", one.label, one.state));
     }
     let count = decision.renames.len();
-    text.push_str(&format!("{count} {}{}\n", if count == 1 { "rename" } else { "renames" }, if dry { " would be done" } else { "" }));
+    text.push_str(&match (count, decision.already.as_slice()) {
+        (0, [(item, state)]) => format!("{item} is {state} already: nothing to change\n"),
+        (0, [_, _, ..]) => format!("all {} are so already: nothing to change\n", decision.already.len()),
+        _ => format!("{count} {}{}\n", if count == 1 { "rename" } else { "renames" }, if dry { " would be done" } else { "" }),
+    });
     text
 }
 

@@ -172,7 +172,7 @@ fn ended<'a>(file: &FileChange, now: &Now, results: impl Iterator<Item = &'a str
 /// Why this path must not be touched, where that is so.
 fn barred(file: &FileChange, targets: &[String], owner: &Asker, surroundings: &Surroundings) -> Option<String> {
     if !targets.contains(&shown::path(&file.path).to_string()) {
-        return Some("it is not one of the message's targets".to_owned());
+        return Some("it is not one of the message's targets: ask for a delegation that names it".to_owned());
     }
     let kind = match (&file.was, &file.will) {
         (_, None) => ActKind::Remove,
@@ -186,14 +186,15 @@ fn barred(file: &FileChange, targets: &[String], owner: &Asker, surroundings: &S
     if ruling.verdict != Verdict::Allow {
         return Some(match &ruled.why {
             Why::Wall(walled) => format!("it is {}; only a person changes it", walled.what()),
-            why => format!("it is not {}'s to change ({})", owner.name(), why.word()),
+            why => format!("it is not {}'s to change ({}): decline it, or delegate that file to its owner", owner.name(), why.word()),
         });
     }
     let mine = matches!(ruled.why, Why::Yours | Why::Home | Why::Commons(_));
     if !mine {
-        return Some(format!("it is not {}'s any more", owner.name()));
+        return Some(format!("it is not {}'s any more: own its directory again, or decline it", owner.name()));
     }
-    (ruled.real.as_deref() != Some(&file.path)).then(|| "a link on the way leads elsewhere by now".to_owned())
+    (ruled.real.as_deref() != Some(&file.path))
+        .then(|| "a link on the way leads elsewhere by now: put the directory back, or decline it".to_owned())
 }
 
 fn now(path: &Path) -> Result<Now, PathError> {
@@ -247,13 +248,13 @@ fn linked(file: &FileChange, now: &Now) -> Result<(How, Vec<Step>), String> {
         (Now::Link(text), Some(was)) if text == was => Some(Step::Unlink { path: path(), target: target(text) }),
         (Now::File(data, mode), Some(was)) if data == was => Some(Step::Remove { path: path(), was: data.clone(), mode: *mode }),
         (Now::Link(text), _) if wants_link && file.will.as_ref() == Some(text) => return Ok((How::Already, Vec::new())),
-        (Now::Other, _) => return Err("what stands there is no file that can be worked on".to_owned()),
-        _ => return Err("another file or link stands there by now".to_owned()),
+        (Now::Other, _) => return Err("what stands there is no regular file, or one over 4 MiB: bring it in by hand".to_owned()),
+        _ => return Err("another file or link stands there by now: move it away and apply again, or bring it in by hand".to_owned()),
     };
     Ok(match (&file.will, clear) {
         (None, None) => (How::Already, Vec::new()),
         (None, Some(clear)) => (How::Removed, vec![clear]),
-        (Some(_), None) if file.was.is_some() => return Err("it was removed since".to_owned()),
+        (Some(_), None) if file.was.is_some() => return Err("it was removed since: put it back and apply again, or decline it".to_owned()),
         (Some(will), None) => (How::Created, vec![make(will)]),
         (Some(will), Some(clear)) => (How::Changed, vec![clear, make(will)]),
     })
@@ -275,28 +276,30 @@ fn in_place(file: &FileChange, now: &Now) -> Result<(How, Option<Step>), String>
         (data != was || mode.is_some()).then(|| Step::Write { path: path.clone(), data, mode, was: Some(was.to_vec()) })
     };
     match (&file.was, &file.will, now) {
-        (.., Now::Other | Now::Link(_)) => Err("what stands there is no file that can be worked on".to_owned()),
+        (.., Now::Other | Now::Link(_)) => Err("what stands there is no regular file, or one over 4 MiB: bring it in by hand".to_owned()),
         (_, None, Now::Nothing) => Ok((How::Already, None)),
         (Some(was), None, Now::File(data, mode)) if data == was => {
             Ok((How::Removed, Some(Step::Remove { path, was: data.clone(), mode: *mode })))
         }
-        (_, None, Now::File(..)) => Err("it was to be removed, and has changed since".to_owned()),
+        (_, None, Now::File(..)) => {
+            Err("it was to be removed, and has changed since: look at it, and remove it yourself where that is still right".to_owned())
+        }
         (None, Some(will), Now::Nothing) => Ok((How::Created, Some(Step::Write { path, data: will.clone(), mode: file.mode, was: None }))),
-        (Some(_), Some(_), Now::Nothing) => Err("it was removed since".to_owned()),
+        (Some(_), Some(_), Now::Nothing) => Err("it was removed since: put it back and apply again, or decline it".to_owned()),
         (_, Some(will), Now::File(data, mode)) if data == will => {
             let step = write(will.clone(), data, *mode);
             Ok((if step.is_some() { How::Changed } else { How::Already }, step))
         }
-        (None, Some(_), Now::File(..)) => Err("another file of that name was made since".to_owned()),
+        (None, Some(_), Now::File(..)) => Err("another file of that name was made since: merge the two by hand".to_owned()),
         (Some(was), Some(will), Now::File(data, mode)) if data == was => Ok((How::Changed, write(will.clone(), data, *mode))),
         (Some(was), Some(will), Now::File(data, mode)) => {
             let text = |side: &[u8]| std::str::from_utf8(side).ok().filter(|_| !side.contains(&0)).map(str::to_owned);
             let (Some(base), Some(wanted), Some(is)) = (text(was), text(will), text(data)) else {
-                return Err("it has changed since, and is no text that could be merged".to_owned());
+                return Err("it has changed since, and is no text that could be merged: bring it in by hand".to_owned());
             };
             let merged = merge::merge(&base, &is, &wanted).map_err(|conflicts| {
                 let lines: Vec<String> = conflicts.iter().map(|conflict| range(conflict.lines)).collect();
-                format!("it has changed since in the same place: {}", lines.join(", "))
+                format!("it has changed since in the same place, {}: merge it by hand", lines.join(", "))
             })?;
             let step = write(merged.into_bytes(), data, *mode);
             Ok((if step.is_some() { How::Merged } else { How::Already }, step))

@@ -1,12 +1,13 @@
 //! What a call would do with its grounds: acts that a tool names, and those that are read out of commands.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::ruling::{ActRuling, Ruling, Surroundings, Verdict, Who, Why};
-use super::shell::{self, Found, Ground, Input, World};
+use super::shell::{self, Found, Ground, Input, World, gitout};
 use super::wall::Walled;
 use super::{judge, rule, worktree};
 use crate::sys::{disk, shown};
@@ -69,6 +70,7 @@ impl Deeds {
             act.by.clone_from(&found.by);
             excuse(act, &found.ground);
         }
+        self.say_way_out(&mut ruling);
         ruling.verdict = judge::strictest(&ruling.acts);
         if let Some(way_out) = &self.way_out
             && self.staged.is_empty()
@@ -77,6 +79,23 @@ impl Deeds {
         }
         ruling.notes.extend(self.others_staged(asker, surroundings));
         ruling
+    }
+
+    /// Puts into the way out of a git command which directories it has to leave alone.
+    fn say_way_out(&self, ruling: &mut Ruling) {
+        let mut theirs: BTreeMap<&str, BTreeSet<PathBuf>> = BTreeMap::new();
+        for (act, found) in ruling.acts.iter().zip(&self.found).filter(|(act, _)| act.way_out.is_some()) {
+            if let Ground::Git { verb, .. } = &found.ground {
+                theirs.entry(verb).or_default().insert(left_out(act));
+            }
+        }
+        let specs: BTreeMap<&str, Option<String>> = theirs.into_iter().map(|(verb, dirs)| (verb, pathspecs(&dirs))).collect();
+        for (act, found) in ruling.acts.iter_mut().zip(&self.found) {
+            if let (Some(text), Ground::Git { verb, .. }) = (&act.way_out, &found.ground) {
+                let owner = act.owner.as_ref().map_or("OWNER", |owner| owner.who.name());
+                act.way_out = Some(named(text, specs.get(verb.as_str()).and_then(Option::as_deref), owner));
+            }
+        }
     }
 
     /// Somebody else's uncommitted changes are taken along in a commit, which changes no file of theirs:
@@ -98,6 +117,35 @@ impl Deeds {
             shown::path(first.path()),
             shown::path(below_root(dir))
         ))
+    }
+}
+
+/// What a command has to leave alone for one refused act: the owner's directory, or the file alone where it is the
+/// human's.
+fn left_out(act: &ActRuling) -> PathBuf {
+    act.owner.as_ref().filter(|owner| matches!(owner.who, Who::Agent(_))).map_or(act.path(), |owner| &owner.dir).to_owned()
+}
+
+/// How many directories a way out names.
+const MAX_LEFT_OUT: usize = 4;
+
+/// The pathspecs that leave directories out; `None` where one of them is the whole work tree.
+fn pathspecs(dirs: &BTreeSet<PathBuf>) -> Option<String> {
+    // What lies in a directory that is left out is left out with it.
+    let outermost = dirs.iter().filter(|dir| climb::up(dir).skip(1).all(|above| !dirs.contains(above)));
+    let named: Vec<&Path> = outermost.take(MAX_LEFT_OUT).map(|dir| below_root(dir)).collect();
+    if named.iter().any(|dir| dir.is_absolute()) {
+        return None;
+    }
+    let specs: Vec<String> = named.iter().map(|dir| format!("':(exclude,top){}'", shown::path(dir))).collect();
+    Some(format!("{}{}", specs.join(" "), if dirs.len() > MAX_LEFT_OUT { " …" } else { "" }))
+}
+
+/// A way out with what it leaves alone. Where all of the work tree is somebody's, nothing is left to do oneself.
+fn named(text: &str, specs: Option<&str>, owner: &str) -> String {
+    match specs {
+        None if text.contains(gitout::BUT) => format!("all of it is theirs: loci delegate {owner} --reads PATH --idea TEXT"),
+        specs => text.replace(gitout::BUT, specs.unwrap_or_default()).replace("OWNER", owner),
     }
 }
 

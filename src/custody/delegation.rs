@@ -1,6 +1,10 @@
 //! A refusal becomes a message to the owner: what was tried, as a change against the file as it is
 //! now, in the owner's inbox before the answer is given.
 
+mod request;
+mod sent;
+mod written;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -10,32 +14,25 @@ use super::asker::Asker;
 use super::capture::{Captured, capture, cut_at};
 pub use super::capture::{Change, MAX_CHANGE};
 use super::changes;
-use super::fence;
 use super::grants;
 use super::inbox;
 use super::letter::{self, Field, Kind, Letter};
-use super::maildir::{MailError, Mailbox, Placed, keep_out_of_git};
+use super::maildir::{MailError, Mailbox, Placed};
 use super::mask;
 use super::outbox;
-use super::requests;
 use super::ruling::{ActRuling, Owner, Ruling, Surroundings, Who};
-use super::worktree;
-use crate::sys::disk;
 use crate::sys::shown;
-use crate::sys::time::{self, Timestamp};
+use crate::sys::time::Timestamp;
 use crate::text::digest;
-
-/// The most of paths that a list in the front matter holds, in bytes.
-const MAX_LIST: usize = 16 << 10;
+use request::request;
+use sent::remember;
+pub use sent::sent_log;
+pub(super) use written::bounded;
+pub use written::kept_whole;
+use written::write_letter;
 
 /// The most of an idea, in bytes.
 const MAX_IDEA: usize = 32 << 10;
-
-/// How far back the log of what was sent is looked through.
-const MAX_SENT: u64 = 256 << 10;
-
-/// How many requests of one sender and hour are kept in full; further ones are counted.
-const MAX_HELD: usize = 100;
 
 /// A file that the sender read before, newest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -246,85 +243,6 @@ fn delegate(
     filed(attempt, &mailbox, &key, &letter, placed)
 }
 
-/// A request goes into the human's inbox: one digest for each sender and hour, each request whole
-/// beside it.
-fn request(
-    attempt: &Attempt<'_>,
-    home: &Path,
-    owner: &Owner,
-    targets: &[PathBuf],
-    captured: &Captured,
-    hops: usize,
-) -> Result<Filed, MailError> {
-    let mailbox = Mailbox::of_human(home);
-    let hour: String = time::to_second(attempt.at).chars().take(13).collect();
-    let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
-    let key = attempt_key(attempt, "human", targets, captured);
-    let name = format!("{digest_key}.{key}.md");
-    let letter =
-        write_letter(attempt, Kind::Request, &key, "human", owner, targets, captured, hops, &[("digest", Field::Text(digest_key.clone()))]);
-    let placed =
-        keep(&mailbox, &digest_key, &name, &letter.render(), captured.full().map(|full| (format!("{digest_key}.{key}.txt"), full)))?;
-    let digest = Letter {
-        id: letter::id(attempt.at, &digest_key),
-        kind: Kind::Digest,
-        body: format!(
-            "Requests of {} in the hour from {hour}:00Z. Each one stands in `held/`, named {digest_key}.KEY.md.\n",
-            attempt.asker.name()
-        ),
-        fields: Vec::new(),
-        ..letter.clone()
-    };
-    let digest_placed = mailbox.deliver(&digest_key, &digest.render())?;
-    if matches!(digest_placed, Placed::Fresh(_)) {
-        inbox::note_filed(&mailbox, &digest_key, &digest, &digest_placed, attempt.at, attempt.asker.name())?;
-    }
-    let mut record = inbox::record(attempt.at, &digest_key, if placed.is_some() { "held" } else { "unkept" }, attempt.asker.name());
-    if placed.is_some() {
-        record["held"] = name.clone().into();
-    }
-    record["targets"] = targets.iter().take(8).map(|path| shown::path(path).to_string()).collect::<Vec<_>>().into();
-    record["tool"] = attempt.tool.into();
-    mailbox.log(&record)?;
-    let again = matches!(placed, Some(Placed::Again(_)));
-    let state = if again { requests::state_of(&mailbox.newest_records().unwrap_or_default(), &name) } else { inbox::State::New };
-    let counted = placed.is_none();
-    let id = if counted { digest.id } else { letter.id };
-    Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, counted, state, last_worked: None })
-}
-
-/// Keeps a request beside its digest; `None` where as many are kept as may be: then it is only counted.
-///
-/// Nobody waits for anybody: each puts its own down, looks, and takes it away again where there are too many.
-/// Whoever looks last sees all that stay, so that no more than may be are left; and where there are not too many,
-/// none goes.
-fn keep(
-    mailbox: &Mailbox,
-    digest_key: &str,
-    name: &str,
-    letter: &[u8],
-    full: Option<(String, impl AsRef<[u8]>)>,
-) -> Result<Option<Placed>, MailError> {
-    let count = || -> Result<(bool, usize), MailError> {
-        let held = mailbox.held()?;
-        let of_digest = |held: &&String| held.starts_with(digest_key) && held.ends_with(".md");
-        Ok((held.iter().any(|one| one == name), held.iter().filter(of_digest).count()))
-    };
-    let (there, before) = count()?;
-    if !there && before >= MAX_HELD {
-        return Ok(None);
-    }
-    if let Some((name, full)) = full {
-        mailbox.hold(&name, full.as_ref())?;
-    }
-    let placed = mailbox.hold(name, letter)?;
-    if matches!(placed, Placed::Fresh(_)) && count()?.1 > MAX_HELD {
-        mailbox.unhold(name)?;
-        return Ok(None);
-    }
-    Ok(Some(placed))
-}
-
 /// The record of a delivery, and what the log said before. Only its end is read, and only where it
 /// can say something: not for a message that nobody has dealt with. So a thousand repeats cost no
 /// more each than the first, and a long log no more than a short one.
@@ -348,110 +266,6 @@ fn filed(attempt: &Attempt<'_>, mailbox: &Mailbox, key: &str, letter: &Letter, p
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, counted: false, state, last_worked })
 }
 
-/// A list that fits into the front matter; what does not is counted.
-pub(super) fn bounded(items: impl Iterator<Item = String>) -> Vec<String> {
-    let (mut list, mut size, mut left) = (Vec::new(), 0, 0_usize);
-    for item in items {
-        if left == 0 && size + item.len() <= MAX_LIST {
-            size += item.len();
-            list.push(item);
-        } else {
-            left += 1;
-        }
-    }
-    if left > 0 {
-        list.push(format!("(and {left} more)"));
-    }
-    list
-}
-
-#[expect(clippy::too_many_arguments, reason = "one place where all that a message says comes together")]
-fn write_letter(
-    attempt: &Attempt<'_>,
-    kind: Kind,
-    key: &str,
-    to: &str,
-    owner: &Owner,
-    targets: &[PathBuf],
-    captured: &Captured,
-    hops: usize,
-    more: &[(&'static str, Field)],
-) -> Letter {
-    let text = |text: &str| Field::Text(text.to_owned());
-    let mut fields = vec![("harness", text(attempt.harness))];
-    fields.extend(attempt.session.map(|session| ("session", text(session))));
-    fields.extend(attempt.sub_agent.map(|agent| ("sub_agent", text(agent))));
-    fields.push(("tool", text(attempt.tool)));
-    fields.push(("directory", Field::Text(shown::path(&owner.dir).to_string())));
-    fields.push(("targets", Field::List(bounded(targets.iter().map(|path| shown::path(path).to_string())))));
-    // The newest reads matter most: the oldest are left out first.
-    let mut reads = bounded(attempt.reads.iter().rev().map(Read::shown));
-    reads.reverse();
-    fields.push(("reads", Field::List(reads)));
-    fields.push(("change", text(captured.word)));
-    let (masked, count) = mask::mask(&captured.text);
-    let cut = cut_at(&masked, MAX_CHANGE);
-    if count > 0 {
-        fields.push(("masked", Field::Count(count)));
-    }
-    if cut < masked.len() {
-        fields.push(("cut", Field::Count(masked.len() - cut)));
-    }
-    if let Some((base, result)) = &captured.sides {
-        fields.push(("base", Field::Text(base.clone())));
-        fields.push(("result", Field::Text(result.clone())));
-    }
-    fields.extend(verb_fields(&attempt.change));
-    fields.push(("hops", Field::Count(hops)));
-    fields.extend(more.iter().cloned());
-    let whose = if to == "human" { "the human's".to_owned() } else { format!("{to}'s") };
-    let from = attempt.asker.name();
-    let mut body = match &captured.idea {
-        None => format!("{from} tried to change what is {whose}, and was refused. What it changes was captured and is not applied.\n"),
-        Some(idea) => format!("{from} asks for a change of what is {whose}.\n\n## Idea\n\n{}", fence::block("markdown", idea)),
-    };
-    if let Some(note) = &owner.note {
-        body += "\n## Your note for each delegation\n\n";
-        body += &fence::block("text", note);
-    }
-    body += "\n## Change\n\n";
-    if count > 0 {
-        body += &format!("{count} places look like secrets and are masked, so it can't be applied as it stands.\n\n");
-    }
-    match captured.word {
-        "none" if captured.idea.is_some() => body += "None was given: the idea is all there is.\n",
-        "none" => body += "Nothing of it could be captured.\n",
-        _ => body += &fence::block(captured.language, masked.get(..cut).unwrap_or_default()),
-    }
-    if cut < masked.len() {
-        body += &format!(
-            "\nCut: {} of {} bytes are shown. The full text lies in the inbox as `held/`, named by {key} with `.txt`.\n",
-            cut,
-            masked.len()
-        );
-    }
-    Letter {
-        id: letter::id(attempt.at, key),
-        kind,
-        from: attempt.asker.name().to_owned(),
-        from_body: attempt.asker.body.as_deref().map(worktree::stays).and_then(|body| body.to_str().map(str::to_owned)),
-        to: to.to_owned(),
-        at: time::to_second(attempt.at),
-        fields,
-        body,
-    }
-}
-
-/// The words of a verb that is asked for, where they can be written down whole and hold no secret.
-fn verb_fields(change: &Change) -> Vec<(&'static str, Field)> {
-    let Change::Verb { argv: Some(argv), cwd, .. } = change else { return Vec::new() };
-    let fits = argv.iter().map(String::len).sum::<usize>() <= MAX_LIST && argv.iter().all(|word| mask::mask(word).1 == 0);
-    match cwd.to_str().filter(|_| fits) {
-        Some(cwd) => vec![("argv", Field::List(argv.clone())), ("cwd", Field::Text(cwd.to_owned()))],
-        None => Vec::new(),
-    }
-}
-
 impl Read {
     /// As it stands in a message.
     #[must_use]
@@ -461,31 +275,4 @@ impl Read {
             None => shown::path(&self.path).to_string(),
         }
     }
-}
-
-/// Where records of what was sent are kept: in the sender's body, else in the state folder.
-#[must_use]
-pub fn sent_log(asker: &Asker, state: &Path) -> PathBuf {
-    asker.body.as_deref().map_or_else(|| state.join("sent"), |body| body.join(".loci/memory/sent")).join("log.jsonl")
-}
-
-/// Remembers what was sent and where it lies, so that the sender can add to it by its id.
-fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed: &Filed, who: &Who) -> Result<(), MailError> {
-    let log = sent_log(attempt.asker, &surroundings.state);
-    // Filed before: then it is known, unless that run was killed in between.
-    if filed.again && disk::read_end(&log, MAX_SENT).is_ok_and(|(data, _)| String::from_utf8_lossy(&data).contains(&filed.id)) {
-        return Ok(());
-    }
-    if let Some(parent) = log.parent() {
-        disk::make_dirs(parent)?;
-    }
-    if let Some(body) = &attempt.asker.body {
-        keep_out_of_git(&body.join(".loci/memory"))?;
-    }
-    let to = if let Who::Agent(id) = who { id.as_str() } else { "human" };
-    let record = serde_json::json!({
-        "at": time::to_second(attempt.at), "id": filed.id, "to": to, "inbox": filed.inbox.to_string_lossy(),
-    });
-    disk::append(&log, format!("{record}\n").as_bytes())?;
-    Ok(())
 }

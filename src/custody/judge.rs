@@ -1,8 +1,8 @@
 //! Whose it is, and what follows: a total function over what was found.
 
-use std::path::{Path, PathBuf};
+mod commons;
 
-use globset::GlobBuilder;
+use std::path::{Path, PathBuf};
 
 use super::act::{Act, ActKind};
 use super::asker::Asker;
@@ -12,6 +12,8 @@ use super::wall::Walled;
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::name::AgentId;
+use commons::nobodys;
+pub use commons::{check_glob, commons_set, names};
 
 /// What an owner file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,49 +219,6 @@ fn is_owner(owner: &AgentId, pinned: Option<&Path>, asker: &Asker) -> bool {
     asker.agent.as_ref() == Some(owner) && pinned.is_none_or(|body| asker.body.as_deref() == Some(body))
 }
 
-/// What in an owned directory is nobody's: commons, and what lies *in* a `.git` (taking the `.git`
-/// itself away is an act on the directory).
-fn nobodys(dir: &Path, real: &Path, commons: &[String]) -> Option<Why> {
-    let rest = real.strip_prefix(dir).ok()?;
-    let mut parts: Vec<_> = rest.iter().collect();
-    parts.pop();
-    if parts.iter().any(|part| *part == ".git") {
-        return Some(Why::Plumbing);
-    }
-    commons.iter().find(|glob| names(glob, rest)).map(|glob| Why::Commons(glob.clone()))
-}
-
-/// Whether a glob of an identity file names a path below its directory: one without a slash names files at
-/// any depth, one with a slash is anchored; what it names goes with all that lies below.
-#[must_use]
-pub fn names(glob: &str, rest: &Path) -> bool {
-    let glob = glob.trim_start_matches("./").trim_matches('/');
-    if glob.is_empty() || rest.as_os_str().is_empty() {
-        return false;
-    }
-    let anchored = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
-    [anchored.clone(), format!("{anchored}/**")].iter().any(|glob| {
-        let glob = GlobBuilder::new(glob).literal_separator(true).build();
-        glob.is_ok_and(|glob| glob.compile_matcher().is_match(rest))
-    })
-}
-
-/// The globs of a `commons:` list as one matcher for paths relative to the owned directory.
-#[must_use]
-pub fn commons_set(globs: &[String]) -> globset::GlobSet {
-    let mut set = globset::GlobSetBuilder::new();
-    for glob in globs {
-        let glob = glob.trim_start_matches("./").trim_matches('/');
-        let anchored = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
-        if let Ok(glob) = GlobBuilder::new(&anchored).literal_separator(true).build()
-            && !anchored.trim_start_matches("**/").is_empty()
-        {
-            set.add(glob);
-        }
-    }
-    set.build().unwrap_or_default()
-}
-
 /// Whether a directory below goes along that is not the asker's, or a body at all: taking a body
 /// away takes its identity file.
 fn taken_along(station: &Station, asker: &Asker) -> Option<Said> {
@@ -283,14 +242,6 @@ fn taken_along(station: &Station, asker: &Asker) -> Option<Said> {
         let owner = Owner { who: Who::Human, dir: station.dir.clone(), file: Some(file.clone()), body: None, note: None };
         Said { verdict: Verdict::Refuse, why, owner: Some(owner), decided_by: Some(file.clone()), line: None }
     })
-}
-
-/// Whether a glob of `commons:` can be used at all; a file with one that can't is broken.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn check_glob(glob: &str) -> Result<(), String> {
-    GlobBuilder::new(glob).literal_separator(true).build().map(drop).map_err(|error| error.kind().to_string())
 }
 
 #[cfg(test)]
@@ -359,25 +310,6 @@ mod tests {
         facts.wall = Some(WallHit { path: "/alice/.loci/agent.md".into(), what: Walled::Identity, decided_by: None });
         let ruling = judge(&Facts { acts: vec![facts], ..Facts::default() }, &alice());
         assert_eq!((ruling.verdict, &ruling.acts[0].owner.as_ref().unwrap().who), (Verdict::Refuse, &Who::Human));
-    }
-
-    #[test]
-    fn globs_name_what_is_common() {
-        for (glob, path, wanted) in [
-            ("Cargo.lock", "Cargo.lock", true),
-            ("Cargo.lock", "sub/Cargo.lock", true),
-            ("target/", "target/debug/x", true),
-            ("./gen/*.rs", "gen/a.rs", true),
-            ("./gen/*.rs", "gen/sub/a.rs", false),
-            ("gen/*.rs", "sub/gen/a.rs", false),
-            ("*.lock", "a.lock/b", true),
-            ("", "x", false),
-            ("/", "x", false),
-            ("target", "targets", false),
-        ] {
-            assert_eq!(names(glob, Path::new(path)), wanted, "{glob} {path}");
-        }
-        assert!(check_glob("[").is_err() && check_glob("**/*.rs").is_ok());
     }
 
     prop_compose! {

@@ -27,7 +27,7 @@ pub fn message(ruling: &Ruling, deliveries: &[Delivery]) -> String {
         paragraphs.push(about(delivery, act));
     }
     if let Some(way_out) = ruling.refused().find_map(|act| act.way_out.as_deref()) {
-        paragraphs.push(format!("Way out: {}.", cut(way_out, 160)));
+        paragraphs.push(format!("Way out: {}.", cut(way_out, 240)));
     }
     if let Some(left) = deliveries.len().checked_sub(MAX_OWNERS).filter(|left| *left > 0) {
         paragraphs.push(format!("{left} more owners were refused and told in the same way."));

@@ -4,7 +4,10 @@
 //! after-tool relay, and by the gate for what it refused. A trail that grows long is cut: the file
 //! becomes the older half, and a new one begins.
 
+mod read;
+
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +16,8 @@ use super::asker;
 use super::delegation::{Delivery, Read};
 use super::ruling::{Ruling, Why};
 use crate::sys::disk::{self, PathError};
-use crate::sys::shown;
+use crate::sys::lock::{self, LockError};
+pub use read::{Trail, line, newest, read, read_named, reads, was_refused};
 
 /// The length at which a trail's file becomes its older half, in bytes.
 pub const MAX_FILE: u64 = 2 << 20;
@@ -151,6 +155,22 @@ fn older(file: &Path) -> PathBuf {
     file.with_extension("jsonl.old")
 }
 
+/// Makes a file that has become long the older half of its trail. One process at a time, and each looks for itself: to
+/// whoever comes second the file is short again, and renaming that one would throw away the half that was just kept.
+fn rotate(file: &Path) -> Result<(), PathError> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    let _lock = match lock::of_dir(folder, Duration::ZERO) {
+        Ok(lock) => lock,
+        // Somebody does it now; else the next step finds the file long again.
+        Err(LockError::Held { .. }) => return Ok(()),
+        Err(LockError::Disk(error)) => return Err(error),
+    };
+    match disk::look(file)? {
+        Some(meta) if meta.len >= MAX_FILE => disk::rename(file, &older(file)),
+        _ => Ok(()),
+    }
+}
+
 /// Appends a step. A file that has become long is renamed first: whoever appends to it at the same time
 /// appends to the older half, and nothing is lost.
 ///
@@ -164,114 +184,12 @@ pub fn append(state: &Path, session: &str, step: &Step) -> Result<(), PathError>
                 disk::make_dirs(folder)?;
             }
         }
-        Some(meta) if meta.len >= MAX_FILE => match disk::rename(&file, &older(&file)) {
-            // Somebody else has just done it.
-            Err(error) if disk::is_absent(&error.source) => {}
-            other => other?,
-        },
+        Some(meta) if meta.len >= MAX_FILE => rotate(&file)?,
         Some(_) => {}
     }
     let Ok(mut line) = serde_json::to_vec(step) else { return Ok(()) };
     line.push(b'\n');
     disk::append_unsynced(&file, &line)
-}
-
-/// What a trail says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Trail {
-    /// The steps, oldest first.
-    pub steps: Vec<Step>,
-    /// How many lines can't be read, a torn last one among them.
-    pub skipped: usize,
-    /// Whether older steps were cut off.
-    pub cut: bool,
-}
-
-/// Reads the trail of a session; `None` where there is none.
-///
-/// # Errors
-/// Where it is there and can't be read.
-pub fn read(state: &Path, session: &str) -> Result<Option<Trail>, PathError> {
-    read_file(&file(state, session), MAX_FILE * 2, "")
-}
-
-/// `needle` is what a line has to hold to be looked at: reading JSON is what costs.
-fn read_file(file: &Path, max: u64, needle: &str) -> Result<Option<Trail>, PathError> {
-    let mut trail = Trail::default();
-    let mut there = false;
-    for half in [older(file), file.to_owned()] {
-        if disk::look(&half)?.is_none() {
-            continue;
-        }
-        let (data, more) = disk::read_end(&half, max)?;
-        // A beginning that was cut off is no broken line.
-        let skip = if more { data.iter().position(|byte| *byte == b'\n').map_or(data.len(), |at| at + 1) } else { 0 };
-        trail.cut |= more;
-        there = true;
-        for line in data.get(skip..).unwrap_or_default().split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            if !needle.is_empty() && !std::str::from_utf8(line).is_ok_and(|line| line.contains(needle)) {
-                continue;
-            }
-            match serde_json::from_slice(line) {
-                Ok(step) => trail.steps.push(step),
-                Err(_) => trail.skipped += 1,
-            }
-        }
-    }
-    Ok(there.then_some(trail))
-}
-
-/// The session whose trail was written last: the name of its file.
-///
-/// # Errors
-/// Where the folder can't be read.
-pub fn newest(state: &Path) -> Result<Option<String>, PathError> {
-    let folder = state.join("trail");
-    if disk::look(&folder)?.is_none() {
-        return Ok(None);
-    }
-    let mut newest = None;
-    for entry in disk::list(&folder)? {
-        let Some(name) = entry.name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else { continue };
-        if let Some(meta) = disk::look(&folder.join(&entry.name))? {
-            newest = newest.max(Some((meta.mtime_ns, name.to_owned())));
-        }
-    }
-    Ok(newest.map(|(_, name)| name))
-}
-
-/// Reads the trail whose file has this name, as [`newest`] gives it.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_named(state: &Path, name: &str) -> Result<Option<Trail>, PathError> {
-    read_file(&named(state, name), MAX_FILE * 2, "")
-}
-
-/// What a session has read, newest last, each file and range once. What can't be read of the trail
-/// says nothing.
-#[must_use]
-pub fn reads(state: &Path, session: &str) -> Vec<Read> {
-    let Ok(Some(trail)) = read_file(&file(state, session), MAX_TAIL, "\"act\":\"read\"") else { return Vec::new() };
-    let mut reads: Vec<Read> = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    for step in trail.steps.iter().rev() {
-        for touched in step.acts.iter().rev().filter(|touched| touched.act == ActKind::Read) {
-            if reads.len() < MAX_READS && seen.insert((touched.path.as_str(), touched.lines)) {
-                reads.push(Read { path: PathBuf::from(&touched.path), lines: touched.lines });
-            }
-        }
-    }
-    reads.reverse();
-    reads
-}
-
-/// Whether a call was refused by the gate in this session: then it did not happen, whatever is said
-/// after it.
-#[must_use]
-pub fn was_refused(state: &Path, session: &str, call: &str) -> bool {
-    let Ok(Some(trail)) = read_file(&file(state, session), MAX_TAIL, "\"refused\":") else { return false };
-    trail.steps.iter().rev().any(|step| !step.refused.is_empty() && step.call.as_deref() == Some(call))
 }
 
 /// Takes away trails whose last step is older than this instant (nanoseconds since 1970); says how
@@ -294,34 +212,6 @@ pub fn prune(state: &Path, before_ns: i128) -> Result<usize, PathError> {
         }
     }
     Ok(gone)
-}
-
-/// One step for people, on one line.
-#[must_use]
-pub fn line(step: &Step) -> Vec<String> {
-    let acts = step.acts.iter().map(|touched| {
-        let lines = touched.lines.map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
-        format!("{} {}{lines}", touched.act.word(), shown::text(&touched.path))
-    });
-    let mut acts: Vec<String> = acts.collect();
-    if step.more > 0 {
-        acts.push(format!("(and {} more)", step.more));
-    }
-    let who = step.sub_agent.as_ref().map_or_else(|| step.agent.clone(), |sub| format!("{}/{sub}", step.agent));
-    let how = if !step.refused.is_empty() {
-        "refused"
-    } else if step.passed {
-        "passed"
-    } else {
-        "failed"
-    };
-    vec![
-        shown::text(&step.at).to_string(),
-        shown::text(&who).to_string(),
-        shown::text(&step.tool).to_string(),
-        how.to_owned(),
-        acts.join(", "),
-    ]
 }
 
 #[cfg(test)]
@@ -386,6 +276,44 @@ mod tests {
         assert_eq!((trail.skipped, trail.steps.last().unwrap().acts[0].path.as_str()), (5, "/last"));
         assert!(trail.steps.len() > 30 && trail.steps.len() < 121);
         assert_eq!(read(&state, "other").unwrap(), None);
+        disk::remove_tree(&state).unwrap();
+    }
+
+    /// Two find the file long at the same time: the second must not put the few new steps over the older half.
+    #[test]
+    fn who_comes_second_leaves_the_older_half() {
+        let state = scratch("second");
+        let long = format!("/{}", "x".repeat(60_000));
+        let mut count = 0;
+        while disk::look(&file(&state, "s")).unwrap().is_none_or(|meta| meta.len < MAX_FILE) {
+            append(&state, "s", &step(&long, None)).unwrap();
+            count += 1;
+        }
+        rotate(&file(&state, "s")).unwrap();
+        append(&state, "s", &step("/new", None)).unwrap();
+        rotate(&file(&state, "s")).unwrap();
+        let held = lock::of_dir(&state.join("trail"), Duration::ZERO).unwrap();
+        rotate(&file(&state, "s")).unwrap();
+        drop(held);
+        assert_eq!(read(&state, "s").unwrap().unwrap().steps.len(), count + 1);
+        disk::remove_tree(&state).unwrap();
+    }
+
+    #[test]
+    fn a_trail_that_many_write_loses_no_step_where_it_becomes_long() {
+        let state = scratch("many");
+        let long = format!("/{}", "x".repeat(60_000));
+        let mut count = 0;
+        while disk::look(&file(&state, "s")).unwrap().is_none_or(|meta| meta.len < MAX_FILE) {
+            append(&state, "s", &step(&long, None)).unwrap();
+            count += 1;
+        }
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| append(&state, "s", &step("/new", None)).unwrap());
+            }
+        });
+        assert_eq!(read(&state, "s").unwrap().unwrap().steps.len(), count + 16);
         disk::remove_tree(&state).unwrap();
     }
 

@@ -43,6 +43,8 @@ pub struct Decision {
     pub unknown: Vec<String>,
     /// `dotdir/section/item` of what was not done because it may not be written.
     pub read_only: Vec<(String, ReadOnly)>,
+    /// `section/item` of what was as wanted before, with its state.
+    pub already: Vec<(String, State)>,
     /// `dotdir/section/item` of what is on and has an inactive copy beside it.
     pub both: Vec<String>,
     /// `section/item` of what an earlier set said and a later one overruled.
@@ -143,6 +145,7 @@ pub fn decide(items: &[Item], sets: &[&Set], vendor: bool) -> Decision {
     let mut switched: Vec<&Item> = Vec::new();
     for Wanted { item, state, word, .. } in &wanted {
         if item.state() == *state {
+            decision.already.push((item.label(), *state));
             if item.is_both() {
                 decision.both.push(item.full_label());
             }

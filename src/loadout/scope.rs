@@ -15,6 +15,7 @@ use super::set::Set;
 use super::wear::{self, Done, Left};
 use super::{Level, LoadoutError, Settled};
 use crate::sys::journal::Held;
+use crate::sys::pinned::Pins;
 use crate::sys::plan::{Plan, Step};
 use crate::sys::process::Identity;
 use crate::sys::{disk, random, shown, time};
@@ -74,6 +75,8 @@ pub struct Worn {
     pub decision: Decision,
     /// What an earlier change had left.
     pub settled: Settled,
+    /// The directories that were judged: the way back goes by them as well.
+    pins: Pins,
     open: bool,
 }
 
@@ -100,11 +103,9 @@ pub fn put_on_if(
     vendor: bool,
     judge: impl FnOnce(&Decision) -> bool,
 ) -> Result<Worn, LoadoutError> {
-    let (held, settled) = wear::begin(level, what)?;
+    let (mut held, settled) = wear::begin(level, what)?;
     let decision = wear::plan(level, sets, vendor)?;
-    if !judge(&decision) {
-        return Err(LoadoutError::Elsewhere(level.dir.clone()));
-    }
+    let pins = wear::pinned(level, &mut held, &decision, judge)?;
     let now = time::now();
     let name = format!("{}-{:020}-{}.json", level.key(), now.as_nanosecond(), random::hex20().map_err(LoadoutError::Random)?);
     let path = folder(level).join(name);
@@ -120,7 +121,7 @@ pub fn put_on_if(
         Plan { steps: vec![Step::Write { path: path.clone(), data: wear::to_text(&path, &scope)?, mode: Some(0o600), was: None }] };
     plan.steps.extend(wear::steps(&decision.renames));
     held.apply(&plan)?;
-    Ok(Worn { level: level.clone(), path, decision, settled, open: true })
+    Ok(Worn { level: level.clone(), path, decision, settled, pins, open: true })
 }
 
 impl Worn {
@@ -135,7 +136,8 @@ impl Worn {
 
     fn close(&mut self) -> Result<Closed, LoadoutError> {
         self.open = false;
-        let (held, settled) = wear::begin(&self.level, "the way back of a set worn for a time")?;
+        let (mut held, settled) = wear::begin(&self.level, "the way back of a set worn for a time")?;
+        held.pin(std::mem::take(&mut self.pins));
         let closed = close(&held, &self.path)?;
         Ok(Closed { also: settled.sentences(), ..closed })
     }

@@ -8,6 +8,7 @@ use super::algebra::{Decision, Rename, decide};
 use super::set::Set;
 use super::{Level, LoadoutError, Settled, find, scope};
 use crate::sys::journal::{self, Held};
+use crate::sys::pinned::Pins;
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{disk, shown, time};
 
@@ -137,11 +138,9 @@ pub fn apply_if(
     vendor: bool,
     judge: impl FnOnce(&Decision) -> bool,
 ) -> Result<Report, LoadoutError> {
-    let (held, settled) = begin(level, what)?;
+    let (mut held, settled) = begin(level, what)?;
     let decision = plan(level, sets, vendor)?;
-    if !judge(&decision) {
-        return Err(LoadoutError::Elsewhere(level.dir.clone()));
-    }
+    pinned(level, &mut held, &decision, judge)?;
     let mut plan = Plan { steps: steps(&decision.renames).collect() };
     if !names.is_empty() {
         let (mut record, was) = read(level)?;
@@ -161,6 +160,23 @@ pub fn apply_if(
     }
     held.apply(&plan)?;
     Ok(Report { decision, settled })
+}
+
+/// Asks the judge about the renames where their directories really are, and binds them to just those.
+pub(super) fn pinned(
+    level: &Level,
+    held: &mut Held,
+    decision: &Decision,
+    judge: impl FnOnce(&Decision) -> bool,
+) -> Result<Pins, LoadoutError> {
+    let pins = Pins::of(decision.renames.iter().flat_map(|one| [one.from.as_path(), one.to.as_path()]))?;
+    let really = |one: &Rename| Rename { from: pins.real(&one.from), to: pins.real(&one.to), ..one.clone() };
+    let judged = Decision { renames: decision.renames.iter().map(really).collect(), ..decision.clone() };
+    if !judge(&judged) {
+        return Err(LoadoutError::Elsewhere(level.dir.clone()));
+    }
+    held.pin(pins.clone());
+    Ok(pins)
 }
 
 /// The equip that `unequip` would take back, with what it would rename and leave; changes nothing.
@@ -190,15 +206,18 @@ pub fn unequip(level: &Level) -> Result<Returned, LoadoutError> {
 /// # Errors
 /// As [`apply_if`].
 pub fn unequip_if(level: &Level, judge: impl FnOnce(&[Done]) -> bool) -> Result<Returned, LoadoutError> {
-    let (held, settled) = begin(level, "loci unequip")?;
+    let (mut held, settled) = begin(level, "loci unequip")?;
     let (mut record, was) = read(level)?;
     let Some(worn) = record.worn.pop() else {
         return Ok(Returned { worn: None, renames: Vec::new(), left: Vec::new(), settled });
     };
     let (renames, left) = back(&worn.renames)?;
-    if !judge(&renames) {
+    let pins = Pins::of(renames.iter().flat_map(|one| [one.from.as_path(), one.to.as_path()]))?;
+    let really: Vec<Done> = renames.iter().map(|one| Done { from: pins.real(&one.from), to: pins.real(&one.to) }).collect();
+    if !judge(&really) {
         return Err(LoadoutError::Elsewhere(level.dir.clone()));
     }
+    held.pin(pins);
     let mut plan = Plan { steps: renames.iter().map(|one| Step::Rename { from: one.from.clone(), to: one.to.clone() }).collect() };
     plan.steps.push(write(level, &record, was)?);
     held.apply(&plan)?;

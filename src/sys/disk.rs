@@ -18,6 +18,7 @@ mod write;
 pub use alter::{
     empty, is_pipe, make_link, make_pipe, remove_dir, remove_file, remove_tree, set_mode, sync_dir, sync_dirs, sync_parent, sync_tree,
 };
+pub(super) use rename::noreplace_by_look;
 pub use rename::{exchange, mend_exchange, mend_rename, rename, rename_noreplace};
 pub use write::{
     TEMP_PREFIX, append, append_unsynced, make_dir, make_dirs, remove_known, replace, replace_known, rewrite, sweep_temps, write_aside,

@@ -6,7 +6,8 @@
 //! tells from the disk how far it got, and finishes it (where only the journal was left) or takes it
 //! back. Whoever only reads reports the open journal and changes nothing.
 
-use std::fmt;
+mod mend;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,9 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::{self, PathError};
 use super::lock::{self, Lock, LockError};
-use super::plan::{Plan, PlanError, Step};
+use super::pinned::Pins;
+use super::plan::{Plan, PlanError};
 use super::process::Identity;
 use super::{shown, time};
+pub use mend::Recovered;
+use mend::{release, settle, sync};
 
 /// How long a second process waits for the first before it gives up and says who has the lock.
 pub const PATIENCE: Duration = Duration::from_secs(2);
@@ -63,42 +67,6 @@ pub struct Scratch {
     pub seal: Option<String>,
 }
 
-/// What was done about an interrupted change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovered {
-    /// What it was.
-    pub what: String,
-    /// Which process had begun it.
-    pub process: Identity,
-    /// When.
-    pub since: String,
-    /// How many steps had been done.
-    pub done: usize,
-    /// Of how many.
-    pub total: usize,
-    /// Whether it was complete; else it was taken back.
-    pub finished: bool,
-    /// What could not be taken back because somebody changed it since, or was kept because its
-    /// content is known nowhere else.
-    pub left: Vec<PathBuf>,
-}
-
-impl fmt::Display for Recovered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, process, since, done, total, .. } = self;
-        write!(f, "an interrupted `{}` (pid {}, {}) ", shown::text(what), process.pid, shown::text(since))?;
-        if self.finished {
-            f.write_str("was complete; its journal is closed")?;
-        } else {
-            write!(f, "was taken back ({done} of {total} steps had been done)")?;
-        }
-        for path in &self.left {
-            write!(f, "; left as it is: {}", shown::path(path))?;
-        }
-        Ok(())
-    }
-}
-
 /// Why a change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
@@ -126,6 +94,7 @@ pub enum JournalError {
 pub struct Held {
     path: PathBuf,
     what: String,
+    pins: Pins,
     _lock: Lock,
 }
 
@@ -169,7 +138,7 @@ pub fn begin(state: &Path, key: &str, what: &str) -> Result<(Held, Option<Recove
 pub fn take(state: &Path, key: &str, what: &str) -> Result<Held, JournalError> {
     let path = entry_path(state, key);
     let lock = lock::take(&path.with_extension("lock"), what, PATIENCE)?;
-    Ok(Held { path, what: what.to_owned(), _lock: lock })
+    Ok(Held { path, what: what.to_owned(), pins: Pins::default(), _lock: lock })
 }
 
 impl Held {
@@ -233,6 +202,11 @@ impl Held {
         Ok(disk::sync_parent(&self.path)?)
     }
 
+    /// From here on, renames within these directories go by what was looked at, whatever their paths lead to by then.
+    pub fn pin(&mut self, pins: Pins) {
+        self.pins = pins;
+    }
+
     /// Checks a plan and performs it under the journal. Where a step fails, those before it are
     /// taken back.
     ///
@@ -263,7 +237,7 @@ impl Held {
         }
         let mut entry = self.entry(scratch, Some(plan));
         let performed = self.write(&entry).and_then(|()| {
-            plan.perform()?;
+            plan.perform(&self.pins)?;
             let safe = sync(plan).map_err(JournalError::from).and_then(|()| {
                 entry.done = true;
                 release(&mut entry.scratch, sealed)?;
@@ -271,7 +245,7 @@ impl Held {
             });
             if let Err(failed) = safe {
                 // Done, but not known to be safe: as if a step had failed.
-                plan.inverse().perform()?;
+                plan.inverse().perform(&self.pins)?;
                 return Err(failed);
             }
             Ok(())
@@ -302,99 +276,10 @@ impl Held {
     }
 }
 
-/// Opens the seals of what is known elsewhere, or not there. Before the first of them is removed:
-/// half a directory is known nowhere.
-fn release(scratch: &mut [Scratch], sealed: &dyn Fn(&Path, &str) -> bool) -> Result<(), PathError> {
-    for place in scratch {
-        let known = match &place.seal {
-            None => true,
-            Some(seal) => disk::look(&place.path)?.is_none() || sealed(&place.path, seal),
-        };
-        if known {
-            place.seal = None;
-        }
-    }
-    Ok(())
-}
-
-/// Puts a plan that was cut off to one of its ends. Returns how many steps had been done, and
-/// whether that was all of them.
-fn settle(plan: &Plan, left: &mut Vec<PathBuf>) -> Result<(usize, bool), JournalError> {
-    for step in &plan.steps {
-        match step {
-            Step::Rename { from, to } => _ = disk::mend_rename(from, to)?,
-            Step::Exchange { path, with, .. } => _ = disk::mend_exchange(path, with)?,
-            Step::Write { path, .. } => {
-                if let Some(dir) = path.parent() {
-                    disk::sweep_temps(dir)?;
-                }
-            }
-            _ => {}
-        }
-    }
-    match plan.progress()? {
-        Some(done) if done == plan.steps.len() => Ok((done, true)),
-        Some(done) => {
-            for step in plan.steps.iter().take(done).rev() {
-                take_back(step, left)?;
-            }
-            Ok((done, false))
-        }
-        // Somebody was here in the meantime: each step by itself, as far as it is still as it was left.
-        None => {
-            let mut done = 0;
-            for step in plan.steps.iter().rev() {
-                if Plan::shows(step)? {
-                    done += 1;
-                    take_back(step, left)?;
-                } else if !Plan::awaits(step)? {
-                    left.push(step.path().to_owned());
-                }
-            }
-            Ok((done, false))
-        }
-    }
-}
-
-/// Takes one step back. What somebody put in the way since is left: an open journal must not bar
-/// every later change.
-fn take_back(step: &Step, left: &mut Vec<PathBuf>) -> Result<(), JournalError> {
-    use std::io::ErrorKind;
-    let back = Plan { steps: vec![step.inverse()] };
-    match back.apply() {
-        Ok(()) => Ok(()),
-        Err(PlanError::Conflict { path, .. }) => {
-            left.push(path);
-            Ok(())
-        }
-        Err(PlanError::Disk(error)) if matches!(error.source.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {
-            left.push(error.path);
-            Ok(())
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Makes the names that a plan changed survive a crash of the machine.
-fn sync(plan: &Plan) -> Result<(), PathError> {
-    let mut dirs: Vec<&Path> = Vec::new();
-    for step in &plan.steps {
-        let other = match step {
-            Step::Rename { to, .. } => Some(to.as_path()),
-            Step::Exchange { with, .. } => Some(with.as_path()),
-            _ => None,
-        };
-        dirs.extend([Some(step.path()), other].into_iter().flatten().filter_map(Path::parent));
-    }
-    dirs.sort_unstable();
-    dirs.dedup();
-    dirs.retain(|dir| disk::is_dir(dir));
-    disk::sync_dirs(&dirs)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::plan::Step;
     use std::fs;
 
     fn scratch(name: &str) -> PathBuf {
@@ -425,7 +310,7 @@ mod tests {
                 assert_eq!(recovered, None);
                 held.write(&held.entry(&[], Some(&plan))).unwrap();
                 for step in &plan.steps[..done] {
-                    step.perform().unwrap();
+                    step.perform(&Pins::default()).unwrap();
                 }
             }
             assert_eq!(open(&dir, "k").unwrap().unwrap().what, "test");
@@ -448,8 +333,8 @@ mod tests {
         {
             let held = take(&dir, "k", "test").unwrap();
             held.write(&held.entry(&[], Some(&plan))).unwrap();
-            plan.steps[0].perform().unwrap();
-            plan.steps[1].perform().unwrap();
+            plan.steps[0].perform(&Pins::default()).unwrap();
+            plan.steps[1].perform(&Pins::default()).unwrap();
         }
         // Somebody writes a new `a` meanwhile: taking back would overwrite it.
         fs::write(dir.join("t/a"), "new").unwrap();
@@ -475,8 +360,8 @@ mod tests {
         {
             let held = take(&dir, "k", "test").unwrap();
             held.write(&held.entry(&[], Some(&plan))).unwrap();
-            plan.steps[0].perform().unwrap();
-            plan.steps[1].perform().unwrap();
+            plan.steps[0].perform(&Pins::default()).unwrap();
+            plan.steps[1].perform(&Pins::default()).unwrap();
         }
         fs::write(dir.join("t/new/theirs"), "theirs").unwrap();
         let (held, recovered) = begin(&dir, "k", "next").unwrap();

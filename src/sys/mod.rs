@@ -20,6 +20,7 @@ pub mod journal;
 pub mod lineage;
 pub mod lock;
 mod nameless;
+pub mod pinned;
 pub mod plan;
 pub mod process;
 pub mod program;

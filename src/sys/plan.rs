@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::disk::{self, Kind, PathError};
+use super::pinned::Pins;
 use super::shown;
 
 /// One change.
@@ -229,7 +230,7 @@ impl Step {
             if was != data && disk::read_if_there(path).is_ok_and(|now| now.as_ref() == Some(data)))
     }
 
-    pub(super) fn perform(&self) -> Result<(), PathError> {
+    pub(super) fn perform(&self, pins: &Pins) -> Result<(), PathError> {
         match self {
             Self::MakeDir { path } => disk::make_dir(path),
             Self::RemoveDir { path } => disk::remove_dir(path),
@@ -237,7 +238,7 @@ impl Step {
             Self::Write { path, data, mode, was: Some(was) } => disk::replace_known(path, data, *mode, was),
             Self::Remove { path, was, .. } => disk::remove_known(path, was),
             Self::Unlink { path, .. } => disk::remove_file(path),
-            Self::Rename { from, to } => disk::rename_noreplace(from, to),
+            Self::Rename { from, to } => pins.rename(from, to),
             Self::Link { path, target } => disk::make_link(path, target),
             Self::Exchange { path, with, .. } => disk::exchange(path, with),
         }
@@ -296,17 +297,17 @@ impl Plan {
     /// As [`PlanError`] says; in all but [`PlanError::Torn`] the disk is as it was.
     pub fn apply(&self) -> Result<(), PlanError> {
         self.check()?;
-        self.perform()
+        self.perform(&Pins::default())
     }
 
-    /// Performs a plan that was checked.
-    pub(super) fn perform(&self) -> Result<(), PlanError> {
+    /// Performs a plan that was checked; renames within directories that are pinned go by those.
+    pub(super) fn perform(&self, pins: &Pins) -> Result<(), PlanError> {
         for (done, step) in self.steps.iter().enumerate() {
-            if let Err(failed) = step.perform() {
+            if let Err(failed) = step.perform(pins) {
                 // One that failed at its very end (the sync of a directory) took effect all the same.
                 let done = done + usize::from(step.took_effect());
                 for (undone, back) in self.steps.iter().take(done).rev().map(Step::inverse).enumerate() {
-                    if let Err(undo) = back.perform() {
+                    if let Err(undo) = back.perform(pins) {
                         return Err(PlanError::Torn { failed, total: done, left: done - undone, undo: Box::new(undo.into()) });
                     }
                 }

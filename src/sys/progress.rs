@@ -231,13 +231,13 @@ mod tests {
         plan.check().unwrap();
         for done in 0..plan.steps.len() {
             assert_eq!(plan.progress().unwrap(), Some(done));
-            plan.steps[done].perform().unwrap();
+            plan.steps[done].perform(&crate::sys::pinned::Pins::default()).unwrap();
         }
         assert_eq!(plan.progress().unwrap(), Some(plan.steps.len()));
         let back = plan.inverse();
         for done in 0..back.steps.len() {
             assert_eq!(back.progress().unwrap(), Some(done), "on the way back");
-            back.steps[done].perform().unwrap();
+            back.steps[done].perform(&crate::sys::pinned::Pins::default()).unwrap();
         }
         fs::write(dir.join("d"), "in the way").unwrap();
         assert_eq!(plan.progress().unwrap(), None);

@@ -33,7 +33,8 @@ fn main() {
     // As deliveries note it, and as they did before lists were shown from the log.
     let (mut log, mut plain) = (String::new(), String::new());
     for n in 0..MESSAGES {
-        let key = format!("{n:016x}");
+        // As deliveries make keys: with no order in them.
+        let key = format!("{:016x}", (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let text = format!(
             "---\nschema: 1\nid: \"20261130T{:06}Z-{key}\"\nkind: delegation\nfrom: \"alice\"\nfrom_body: \"/home/ann/repo\"\nto: \"bob\"\nat: \"2026-11-30T10:00:00Z\"\nharness: \"claude\"\nsession: \"s-1\"\ntool: \"Write\"\ndirectory: \"/home/ann/repo/owned\"\ntargets:\n  - \"/home/ann/repo/owned/file-{n}.rs\"\nreads:\n  - \"/home/ann/repo/owned/lib.rs:1-40\"\n  - \"/home/ann/repo/README.md\"\nchange: \"patch\"\nhops: 0\n---\n\n{}",
             n % 240_000,

@@ -126,8 +126,26 @@ fn there_is_one_upward_walk() {
     assert!(wrong.is_empty(), "an upward walk outside tree/climb.rs: {}", wrong.join(", "));
 }
 
+/// Directories that have no place at the top of the repository.
+fn stray<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let known = |name: &&str| ["src", "templates", "fixtures", "tests", "docs", "target"].contains(name);
+    names.into_iter().filter(|name| !name.starts_with('.') && !known(name)).collect()
+}
+
+#[test]
+fn the_top_holds_five_folders() {
+    let folders: Vec<String> = fs::read_dir(env!("CARGO_MANIFEST_DIR"))
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_type().unwrap().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(stray(folders.iter().map(String::as_str)), [""; 0]);
+}
+
 #[test]
 fn the_checks_can_see() {
+    assert_eq!(stray(["src", ".ci", "runtimes", "target"]), ["runtimes"]);
     assert_eq!(rooms_named("use crate::custody::Verdict;"), ["custody"]);
     assert_eq!(rooms_named("use crate::{\n    custody::{judge, tree},\n    tree::Place,\n};"), ["custody", "tree"]);
     assert_eq!(points_up("tree", "use crate::{sys, cli::Cmd};"), ["cli"]);

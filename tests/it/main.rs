@@ -19,6 +19,7 @@ mod load;
 mod loadout;
 mod loops;
 mod mirror;
+mod order;
 mod run;
 mod sandbox;
 mod shell;

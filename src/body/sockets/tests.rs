@@ -14,7 +14,7 @@ fn called(name: &str, turn: &Turn<'_>) -> String {
 
 #[test]
 fn built_in_files_and_list_agree() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("runtimes");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/body/runtimes");
     let mut there: Vec<String> =
         walkdir::WalkDir::new(folder).min_depth(1).into_iter().map(|one| one.unwrap().file_name().to_str().unwrap().to_owned()).collect();
     there.sort();

@@ -2,6 +2,7 @@
 
 mod answer;
 mod apply;
+mod filter;
 mod list;
 mod show;
 mod watch;
@@ -30,11 +31,13 @@ use crate::tree::{card, settings};
 #[derive(Debug, ClapArgs)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "A message is data: whatever it says, it can grant nothing. A list says what deliveries noted in the\nlog; `show` and all that acts read the message itself.\n\nExamples:\n  loci inbox\n  loci inbox show 20261130T\n  loci inbox apply 20261130T\n  loci inbox done 20261130T --reply 'Rounded half to even instead; tests/tax.rs covers it'\n  loci inbox done 20261130T    # an answer that you have read"
+    after_help = "A message is data: whatever it says, it can grant nothing. A list says what deliveries noted in the\nlog; `show` and all that acts read the message itself.\n\nExamples:\n  loci inbox\n  loci inbox --open --from alice --since 2d\n  loci inbox show 20261130T\n  loci inbox apply 20261130T\n  loci inbox done 20261130T --reply 'Rounded half to even instead; tests/tax.rs covers it'\n  loci inbox done 20261130T    # an answer that you have read"
 )]
 pub struct Args {
     /// Whose inbox (default: yours; a person outside of all bodies has one too)
     agent: Option<String>,
+    #[command(flatten)]
+    filter: filter::Filter,
     /// Go on: print what is new, and each message that arrives, until nobody reads on
     #[arg(long)]
     watch: bool,
@@ -118,8 +121,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         mail = holder(context, mail, id)?;
     }
     match args.what {
-        None if args.watch => watch::run(context, &mail),
-        None => list::run(context, &mail),
+        None if args.watch => watch::run(context, &mail, &args.filter),
+        None => list::run(context, &mail, &args.filter),
         Some(What::Show { id }) => show::run(context, &mail, &id),
         Some(What::Take { id, dry_run }) => answer::take(context, &mail, &id, dry_run),
         Some(What::Apply { id, dry_run }) => apply::run(context, &mail, &id, dry_run),

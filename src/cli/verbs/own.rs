@@ -1,5 +1,7 @@
 //! `loci own` and `loci disown`: who a directory belongs to.
 
+mod mail;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
@@ -90,8 +92,13 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
         plan.apply()?;
         disk::sync_dir(&dir.join(".loci"))?;
     }
-    let facts = Said { owner: owner.as_str(), dir: &dir, body: body.as_deref(), plan: &plan, done: !args.dry_run };
+    let waiting = mail::left_in(context, &dir);
+    let facts = Said { owner: owner.as_str(), dir: &dir, body: body.as_deref(), plan: &plan, mail: &waiting, done: !args.dry_run };
     context.print(|| facts.words(context, &format!("{owner} owns {}", context.shown(&dir))), || facts.object())?;
+    if !waiting.is_empty() {
+        let count = if waiting.len() == 1 { "1 message" } else { &format!("{} messages", waiting.len()) };
+        context.say(&format!("note: {count} to an earlier owner of {} waited there: loci inbox {owner}", context.shown(&dir)));
+    }
     if body.is_none() {
         context.say(&format!(
             "note: there is no agent {owner} in or around {0}: until one is made, only a person may write in {0}, and messages wait there",
@@ -120,6 +127,10 @@ pub fn disown(context: &Context, args: DisownArgs) -> Outcome {
         )?;
         return Ok(Answer::No);
     }
+    let owner = ground.owner_file.as_ref().and_then(|(data, _)| card::parse_owner(&dir.join(".loci/owner.md"), data).ok());
+    let name = owner.as_ref().map_or("somebody", |owner| owner.owner.value.as_str());
+    let pinned = owner.as_ref().and_then(|owner| owner.body.as_ref()).map(|body| dir.join(body));
+    let waiting = mail::about(context, owner.as_ref().map(|owner| &owner.owner.value), pinned.as_deref(), &dir)?;
     if !args.dry_run {
         let command = format!("loci disown {}", shown::path(&dir));
         if let Some(answer) = grant::or_request(context, &dir.join(".loci/owner.md"), &command)? {
@@ -130,10 +141,9 @@ pub fn disown(context: &Context, args: DisownArgs) -> Outcome {
         plan.apply()?;
         disk::sync_dir(&dir)?;
     }
-    let owner = ground.owner_file.as_ref().and_then(|(data, _)| card::parse_owner(&dir.join(".loci/owner.md"), data).ok());
-    let owner = owner.map(|owner| owner.owner.value.to_string());
-    let facts = Said { owner: owner.as_deref().unwrap_or("somebody"), dir: &dir, body: None, plan: &plan, done: !args.dry_run };
+    let facts = Said { owner: name, dir: &dir, body: None, plan: &plan, mail: &waiting, done: !args.dry_run };
     context.print(|| facts.words(context, &format!("nobody owns {} any more", context.shown(&dir))), || facts.object())?;
+    mail::words(context, &waiting, name, &dir).iter().for_each(|line| context.say(line));
     Ok(Answer::Yes)
 }
 
@@ -143,6 +153,7 @@ struct Said<'a> {
     dir: &'a Path,
     body: Option<&'a Path>,
     plan: &'a Plan,
+    mail: &'a [mail::Open],
     done: bool,
 }
 
@@ -171,6 +182,7 @@ impl Said<'_> {
             "schema": 1, "done": self.done, "owner": self.owner, "directory": self.dir.to_string_lossy(),
             "file": self.dir.join(".loci/owner.md").to_string_lossy(),
             "body": self.body.map(Path::to_string_lossy), "plan": steps,
+            "open_mail": self.mail.iter().map(mail::Open::object).collect::<Vec<_>>(),
         })
     }
 }
@@ -195,7 +207,7 @@ fn already(context: &Context, ground: &Ground, owner: &AgentId, args: &OwnArgs) 
             }
             context.print(
                 || format!("{owner} owns {} already\n", context.shown(&ground.dir)),
-                || Said { owner: owner.as_str(), dir: &ground.dir, body: None, plan: &Plan::default(), done: true }.object(),
+                || Said { owner: owner.as_str(), dir: &ground.dir, body: None, plan: &Plan::default(), mail: &[], done: true }.object(),
             )?;
             Ok(Some(Answer::Yes))
         }
@@ -257,7 +269,7 @@ fn correct(
         (None, _) => "with another note".to_owned(),
         (Some(body), Some(_)) => format!("its body is {}, with another note", shown::text(body)),
     };
-    let facts = Said { owner: owner.as_str(), dir: &ground.dir, body: found.as_deref(), plan: &plan, done: !args.dry_run };
+    let facts = Said { owner: owner.as_str(), dir: &ground.dir, body: found.as_deref(), plan: &plan, mail: &[], done: !args.dry_run };
     context.print(|| facts.words(context, &format!("{owner} owns {}: {what}", context.shown(&ground.dir))), || facts.object())?;
     Ok(Some(Answer::Yes))
 }

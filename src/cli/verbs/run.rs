@@ -72,6 +72,13 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+impl Args {
+    /// Whether what it is to do stands among the words.
+    pub(in crate::cli) fn has_message(&self) -> bool {
+        self.message.is_some()
+    }
+}
+
 /// All that is known before anything starts.
 struct Start {
     dir: PathBuf,

@@ -97,7 +97,8 @@ fn fates(lines: &[&[u8]], held: &BTreeSet<String>) -> (Vec<Fate>, Option<String>
                     seen.lines.drain(..).chain([at]).for_each(|line| set(line, Fate::Goes));
                     return;
                 }
-                event @ ("again" | "unkept") => {
+                // What says something about a file as well stands for more than a count.
+                event @ ("again" | "unkept") if line.held.is_none() => {
                     let mut count = line.times.unwrap_or(1).max(1);
                     if let Some((_, _, before)) = counted.filter(|(of, by, _)| of == event && *by == line.by) {
                         count = count.saturating_add(times.get(&before).copied().unwrap_or(1));

@@ -68,7 +68,7 @@ pub struct Standing {
     /// What the sender added: reads and ideas.
     pub added: Vec<Added>,
     /// The answer, where there is one: when, by whom, what.
-    pub answer: Option<Added>,
+    pub answer: Option<Box<Added>>,
     /// When it was closed, with an answer or without.
     pub closed: Option<String>,
     /// Files in `held/` that belong to it.
@@ -104,9 +104,11 @@ impl Standing {
             "done" => {
                 (self.state, self.closed) = (State::Done, Some(at.to_string()));
                 // An answer that was read and closed has no answer of its own.
-                self.answer = text.is_some().then(|| added(text, reads));
+                self.answer = text.is_some().then(|| Box::new(added(text, reads)));
             }
-            "declined" => (self.state, self.closed, self.answer) = (State::Declined, Some(at.to_string()), Some(added(text, reads))),
+            "declined" => {
+                (self.state, self.closed, self.answer) = (State::Declined, Some(at.to_string()), Some(Box::new(added(text, reads))))
+            }
             "held" => {
                 let name = held.unwrap_or_default();
                 if !self.held.contains(&name) {
@@ -200,25 +202,53 @@ pub type Folded<'a> = HashMap<u64, Noted<'a>>;
 /// As [`fold`], of the bytes of a log; also how many lines could not be read (a torn one counts).
 #[must_use]
 pub fn fold_bytes(log: &[u8]) -> (Folded<'_>, usize) {
-    let (mut all, mut skipped) = (HashMap::new(), 0);
-    for line in log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        // Nearly every line is as it should be, and read in one go.
-        match serde_json::from_slice::<Line<'_>>(line) {
-            Ok(mut known) if known.is_whole(line) => {
-                let shows = known.message.take();
-                add(&mut all, known, shows);
+    let mut all = HashMap::new();
+    let skipped = each(log, |line, shows| {
+        let Some(number) = letter::number(&line.key) else { return };
+        let noted: &mut Noted<'_> = all.entry(number).or_default();
+        note(&mut noted.standing, line, shows, |shows| noted.shows = shows);
+    });
+    (all, skipped)
+}
+
+/// Hands over every line of a log with what its delivery noted for lists; says how many could not be read.
+pub(super) fn each<'a>(log: &'a [u8], mut take: impl FnMut(Line<'_>, Option<Shows<'a>>)) -> usize {
+    let mut skipped = 0;
+    // Nearly every line is as it should be, and read in one go.
+    let mut one = |line: &[u8], read: serde_json::Result<Line<'a>>| match read {
+        Ok(mut known) if known.is_whole(line) => {
+            let shows = known.message.take();
+            take(known, shows);
+        }
+        _ => match serde_json::from_slice::<Value>(line) {
+            Ok(record) if record.is_object() => {
+                let mut line = Line::of(&record);
+                let shows = line.message.take().map(Shows::into_owned);
+                take(line, shows);
             }
-            _ => match serde_json::from_slice::<Value>(line) {
-                Ok(record) if record.is_object() => {
-                    let mut line = Line::of(&record);
-                    let shows = line.message.take().map(Shows::into_owned);
-                    add(&mut all, Line { message: None, ..line }, shows);
-                }
-                _ => skipped += 1,
-            },
+            _ => skipped += 1,
+        },
+    };
+    match std::str::from_utf8(log) {
+        Ok(text) => text.split('\n').filter(|line| !line.is_empty()).for_each(|line| one(line.as_bytes(), serde_json::from_str(line))),
+        Err(_) => {
+            let lines = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            lines.for_each(|line| one(line, serde_json::from_slice(line)));
         }
     }
-    (all, skipped)
+    skipped
+}
+
+/// What a line says of a message: where it stands, and to `set` what a list shows of it from here on.
+pub(super) fn note<'a>(standing: &mut Standing, line: Line<'_>, shows: Option<Shows<'a>>, set: impl FnOnce(Option<Shows<'a>>)) {
+    match &*line.event {
+        "filed" => set(shows),
+        "pruned" => {
+            *standing = Standing::default();
+            set(None);
+        }
+        _ => standing.take(line),
+    }
 }
 
 /// What `take` makes of a line; `None` where it can't be read.
@@ -226,16 +256,6 @@ pub(super) fn line_of<T>(line: &[u8], take: impl FnOnce(&Line<'_>) -> T) -> Opti
     match serde_json::from_slice::<Line<'_>>(line) {
         Ok(known) if known.is_whole(line) => Some(take(&known)),
         _ => serde_json::from_slice::<Value>(line).ok().filter(Value::is_object).map(|record| take(&Line::of(&record))),
-    }
-}
-
-fn add<'a>(all: &mut Folded<'a>, line: Line<'_>, shows: Option<Shows<'a>>) {
-    let Some(number) = letter::number(&line.key) else { return };
-    let noted = all.entry(number).or_default();
-    match &*line.event {
-        "filed" => noted.shows = shows,
-        "pruned" => *noted = Noted::default(),
-        _ => noted.standing.take(line),
     }
 }
 

@@ -232,6 +232,12 @@ impl Engine<'_> {
                 self.remove(sh, a, true);
             }
         }
+        if let Some(dir) = c.value(&["-b"]).map(str::to_owned) {
+            self.effect(sh, 'd', &dir, false);
+        }
+        if let Some(log) = c.value(&["-lf", "--logfile-path"]).map(str::to_owned) {
+            self.effect(sh, 'W', &log, false);
+        }
         if let Some(t) = c.value(&["-TT"]) {
             let t = t.to_owned();
             self.effect(sh, 'Y', &t, false);
@@ -343,7 +349,14 @@ impl Engine<'_> {
                     None => self.members_unknown(sh, &dir, file),
                 }
             }
-            "a" | "u" | "d" | "rn" | "m" => self.effect(sh, 'W', file, false),
+            "a" | "u" | "d" | "rn" | "m" => {
+                self.effect(sh, 'W', file, false);
+                if argv.iter().any(|word| word == "-sdel") {
+                    for packed in rest.iter().skip(1) {
+                        self.remove(sh, packed, true);
+                    }
+                }
+            }
             _ => {}
         }
     }

@@ -274,6 +274,12 @@ impl Engine<'_> {
             "tar" => self.tar(sh, argv),
             "unzip" => self.unzip(sh, c, argv),
             "zip" => self.zip(sh, c),
+            "zipsplit" => {
+                if !c.has(&["-t", "-h", "-v"]) {
+                    let dir = c.value(&["-b"]).unwrap_or(".").to_owned();
+                    self.effect(sh, 'd', &dir, false);
+                }
+            }
             "cpio" => self.cpio(sh, c),
             "ar" => self.ar(sh, argv),
             "pack" => self.pack(sh, c),
@@ -298,56 +304,11 @@ impl Engine<'_> {
             }
             "curl" => self.curl(sh, marks, c, argv),
             "wget" => self.wget(sh, marks, c),
-            "cc" => {
-                self.effects(sh, marks, c);
-                if !c.has(&["-o", "-E", "-S", "-v", "-MM", "-M"]) && !c.args.is_empty() {
-                    if c.has(&["-c"]) {
-                        for a in &c.args {
-                            let stem = picture::split(a).1.rsplit_once('.').map_or(a.as_str(), |x| x.0).to_owned();
-                            self.effect(sh, 'W', &format!("{stem}.o"), false);
-                        }
-                    } else {
-                        self.effect(sh, 'W', "a.out", false);
-                    }
-                }
-            }
-            "rustc" => {
-                if c.args.is_empty() || c.has(&["--print", "-V", "-vV"]) {
-                    return true;
-                }
-                match (c.value(&["-o"]), c.value(&["--out-dir"])) {
-                    (Some(o), _) => {
-                        let o = o.to_owned();
-                        self.effect(sh, 'W', &o, false);
-                    }
-                    (None, Some(d)) => {
-                        let d = d.to_owned();
-                        self.effect(sh, 'd', &d, false);
-                    }
-                    _ => self.effect(sh, 'd', ".", false),
-                }
-            }
-            "go" => {
-                match argv.get(1).map(String::as_str) {
-                    Some("version" | "env" | "list" | "doc" | "help" | "vet") => {}
-                    Some("build" | "test") if argv.iter().any(|a| a == "-o") => {
-                        if let Some(o) = argv.iter().position(|a| a == "-o").and_then(|i| argv.get(i + 1)) {
-                            self.effect(sh, 'W', o, false);
-                        }
-                    }
-                    _ => self.unknown("a program that can do anything", "go"),
-                }
-                self.put(sh, 1, &UNK.to_string());
-            }
-            "strip" => {
-                self.effects(sh, marks, c);
-                if !c.has(&["-o"]) {
-                    let out = if c.name == "objcopy" && c.args.len() > 1 { &c.args[1..] } else { &c.args[..] };
-                    for a in out {
-                        self.effect(sh, 'I', a, false);
-                    }
-                }
-            }
+            "cc" => self.compile(sh, marks, argv),
+            "ld" | "as" => self.link(sh, special, marks, argv),
+            "rustc" => self.rustc(sh, c),
+            "go" => self.go_tool(sh, argv),
+            "strip" => self.strip(sh, marks, c),
             "convert" => {
                 let args: Vec<&String> = argv[1..].iter().collect();
                 if let Some(last) = args.last().filter(|_| args.len() > 1) {

@@ -67,22 +67,29 @@ impl Engine<'_> {
             if !from.contains(UNK) && fd_path(&from).is_none() && self.fs.at(&from, false).kind.is_none() && self.out.unknown.is_empty() {
                 continue;
             }
+            let to = self.full(sh, &dst);
+            let one = |from: &str, to: &str| self.fs.at(from, !keep).path == self.fs.at(to, true).path;
+            if !from.contains(UNK)
+                && !to.contains(UNK)
+                && !c.has(&["--remove-destination", "-b", "--backup", "-f", "-l", "-s"])
+                && one(&from, &to)
+            {
+                // a file is not copied onto itself
+                continue;
+            }
             if c.has(&["-s", "--symbolic-link"]) && !src.starts_with('/') && dst.contains('/') {
                 // a relative link is made in the current directory only
                 continue;
             }
             if c.has(&["-s", "--symbolic-link", "-l", "--link"]) {
-                if self.exists(sh, &dst) && !c.has(&["-f", "--force", "-b", "--backup"]) {
+                let tree = deep && self.what(sh, &src) == Some(Kind::Dir);
+                if self.exists(sh, &dst) && !tree && !c.has(&["-f", "--force", "-b", "--backup"]) {
                     continue;
                 }
-                self.act(sh, ActKind::Link, &dst, false, false);
-                let full = self.full(sh, &dst);
-                if c.has(&["-s", "--symbolic-link"]) {
-                    self.fs.leave(&full, false, Left::Link(src));
-                } else {
-                    let from = self.full(sh, &src);
-                    self.fs.leave(&full, false, Left::File(None));
-                    self.fs.tie(&from, &full);
+                let mut budget = MAX_TREE;
+                self.link_tree(sh, &src, &dst, c.has(&["-s", "--symbolic-link"]), &mut budget);
+                if budget == 0 {
+                    self.unknown("too many files", &src);
                 }
                 continue;
             }
@@ -128,6 +135,34 @@ impl Engine<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Links in place of a copy: each file of a tree by itself.
+    fn link_tree(&mut self, sh: &mut Shell, src: &str, dst: &str, soft: bool, budget: &mut usize) {
+        let (from, to) = (self.full(sh, src), self.full(sh, dst));
+        if !from.contains(UNK) && self.fs.at(&from, false).kind == Some(Kind::Dir) {
+            if to.contains(UNK) || !self.fs.is_dir(&to) {
+                self.effect(sh, 'D', dst, false);
+            }
+            for (name, _) in self.fs.list(&from).iter().flat_map(|names| names.iter()) {
+                if *budget == 0 {
+                    return;
+                }
+                *budget -= 1;
+                self.link_tree(sh, &join(src, name), &join(dst, name), soft, budget);
+            }
+            return;
+        }
+        let ground = if self.fs.untouched(&from) { Ground::Copied { from: from.clone().into() } } else { Ground::Plain };
+        let old = std::mem::replace(&mut self.ground, ground);
+        self.act(sh, ActKind::Link, dst, false, false);
+        self.ground = old;
+        if soft {
+            self.fs.leave(&to, false, Left::Link(src.to_owned()));
+        } else {
+            self.fs.leave(&to, false, Left::File(None));
+            self.fs.tie(&from, &to);
         }
     }
 

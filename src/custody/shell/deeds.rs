@@ -7,8 +7,8 @@ use super::state::Shell;
 use super::{Found, Kind};
 use std::path::PathBuf;
 
-/// What an unknown name is called in the path of an act.
-pub(super) const UNKNOWN_NAME: &str = "\u{FFFD}";
+/// What an unknown name is called in the path of an act. People see it.
+pub(super) const UNKNOWN_NAME: &str = "…";
 
 /// Most acts that are noted.
 pub(super) const MAX_ACTS: usize = 4_096;

@@ -107,6 +107,34 @@ impl Engine<'_> {
                     self.effect(sh, 'Y', cmd, false);
                 }
             }
+            "redi" | "redir" => {
+                let to = rest.trim_start_matches(['>', '!']).trim().to_owned();
+                if rest.starts_with('>') {
+                    self.effect(sh, 'W', &to, false);
+                }
+            }
+            "mks" | "mksession" | "mkv" | "mkvimrc" | "mkexrc" | "mkspell" | "wundo" | "wviminfo" | "wshada" if !rest.is_empty() => {
+                self.effect(sh, 'W', rest, false);
+            }
+            "ha" | "hardcopy" => {
+                if let Some(to) = rest.strip_prefix('>') {
+                    self.effect(sh, 'W', to.trim(), false);
+                }
+            }
+            "prof" | "profile" => {
+                if let Some(to) = rest.strip_prefix("start ") {
+                    self.effect(sh, 'W', to.trim(), false);
+                }
+            }
+            "se" | "set" => {
+                for (_, file) in rest
+                    .split_whitespace()
+                    .filter_map(|word| word.split_once('='))
+                    .filter(|(name, _)| matches!(*name, "verbosefile" | "vfile"))
+                {
+                    self.effect(sh, 'W', file, false);
+                }
+            }
             "so" | "source" | "ru" | "runtime" | "luafile" | "pyfile" => {
                 let text = self.content(sh, rest);
                 for l in text.lines() {
@@ -115,7 +143,7 @@ impl Engine<'_> {
             }
             "call" | "let" | "echo" | "eval" | "execute" | "exe" | "lua" | "py" | "py3" | "python" | "perl" | "ruby" | "normal"
             | "norm" => {
-                for (k, e) in [("writefile(", 'W'), ("system(", 'Y'), ("delete(", 'X'), ("mkdir(", 'D')] {
+                for (k, e) in [("writefile(", 'W'), ("system(", 'Y'), ("delete(", 'X'), ("mkdir(", 'D'), ("rename(", 'F')] {
                     if let Some(i) = t.find(k) {
                         let strings: Vec<&str> = t[i..].split(['\'', '"']).skip(1).step_by(2).collect();
                         let pick = if k == "writefile(" { strings.last() } else { strings.first() };

@@ -3,13 +3,12 @@
 use super::super::act::ActKind;
 use super::engine::{Engine, UNK};
 use super::gitask::clone_name;
+use super::gitout;
 use super::gitwords::{QUIET, marks, moves};
 use super::options::Call;
 use super::options::parse;
 use super::picture::join;
 use super::state::Shell;
-
-pub(super) const PATHSPEC: &str = "name the paths that are yours, behind `--`";
 
 /// What stands in front of the sub-command.
 pub(super) struct Global {
@@ -162,7 +161,7 @@ impl Engine<'_> {
                                 self.status(&r, false).unwrap_or_default().into_iter().filter(super::gitask::Line::tracked).map(|l| l.path),
                             );
                         }
-                        self.git_files(&sub, &r, &d, false, None);
+                        self.git_files(&sub, &r, &d, false, &gitout::read_tree(&t));
                     }
                 }
             }
@@ -213,7 +212,10 @@ impl Engine<'_> {
                 }
                 self.unknown("git rewrites history", verb);
             }
-            "unpack-file" => self.effect(&mut sub, 'd', ".", false),
+            "unpack-file" => {
+                let top = r.top.clone();
+                self.effect(&mut sub, 'd', &top, false);
+            }
             "lfs" | "annex" | "svn" | "p4" | "cvsimport" | "mergetool" | "gui" | "flow" | "cola" => {
                 let reads = matches!(c.args.first().map(String::as_str), Some("ls-files" | "status" | "env" | "version" | "logs"));
                 if !reads {

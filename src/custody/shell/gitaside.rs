@@ -1,8 +1,8 @@
 //! Changes that lay aside come back: `stash`, `apply`, `am`.
 
 use super::engine::{Engine, UNK};
-use super::git::PATHSPEC;
 use super::gitask::{Repo, Specs};
+use super::gitout;
 use super::gitwords::marks;
 use super::options::Call;
 use super::picture::{join, tidy};
@@ -42,7 +42,7 @@ impl Engine<'_> {
                 if verb == "branch" {
                     files.extend(self.differ(r, &["HEAD", &base], None).unwrap_or_default());
                 }
-                self.git_files(sh, r, &files, false, Some(PATHSPEC));
+                self.git_files(sh, r, &files, false, &gitout::unstash(&s));
             }
             _ => {
                 if c.has(&["--keep-index"]) && rest.is_empty() {
@@ -75,7 +75,7 @@ impl Engine<'_> {
                     .map(|l| l.path.clone())
                     .filter(|p| specs.touches(p))
                     .collect();
-                self.git_files(sh, r, &files, false, Some("git stash push -- the paths that are yours"));
+                self.git_files(sh, r, &files, false, &gitout::stash());
             }
         }
     }
@@ -128,7 +128,7 @@ impl Engine<'_> {
         let r = r.cloned().map_or(fallback, |r| Repo { top: String::new(), ..r });
         let files: Vec<String> = files.into_iter().map(|f| f.trim_start_matches('/').to_owned()).collect();
         let r = Repo { top: "/".into(), ..r };
-        self.git_files(sh, &r, &files, false, Some("hand the patch to the owner"));
+        self.git_files(sh, &r, &files, false, &gitout::patch(&r.verb));
     }
 
     pub(super) fn git_apply(&mut self, sh: &mut Shell, r: Option<&Repo>, c: &Call) {
@@ -177,7 +177,7 @@ impl Engine<'_> {
         }
         if c.has(&["--abort"]) {
             let d = self.dirty(r);
-            self.git_files(sh, r, &d, false, None);
+            self.git_files(sh, r, &d, false, &gitout::abort("git am"));
             return;
         }
         let mut text = String::new();

@@ -233,13 +233,13 @@ impl Engine<'_> {
     }
 
     /// Files that git would write.
-    pub(crate) fn git_files(&mut self, sh: &Shell, r: &Repo, files: &[String], arriving: bool, way_out: Option<&str>) {
+    pub(crate) fn git_files(&mut self, sh: &Shell, r: &Repo, files: &[String], arriving: bool, way_out: &str) {
         let ground = if let Some(b) = &r.own_branch {
             Ground::OwnWorktree { branch: b.clone() }
         } else if arriving {
             Ground::Arriving
         } else {
-            Ground::Git { verb: r.verb.clone(), way_out: way_out.map(str::to_owned) }
+            Ground::Git { verb: r.verb.clone(), way_out: Some(way_out.to_owned()) }
         };
         let old = std::mem::replace(&mut self.ground, ground);
         for f in files {
@@ -250,11 +250,8 @@ impl Engine<'_> {
     }
 
     /// Files that git would remove.
-    pub(crate) fn git_removes(&mut self, sh: &Shell, r: &Repo, files: &[String]) {
-        let old = std::mem::replace(
-            &mut self.ground,
-            Ground::Git { verb: r.verb.clone(), way_out: Some("name the paths that are yours".into()) },
-        );
+    pub(crate) fn git_removes(&mut self, sh: &Shell, r: &Repo, files: &[String], way_out: &str) {
+        let old = std::mem::replace(&mut self.ground, Ground::Git { verb: r.verb.clone(), way_out: Some(way_out.to_owned()) });
         for f in files {
             let p = join(&r.top, f.trim_end_matches('/'));
             self.act(sh, ActKind::Remove, &p, false, f.ends_with('/'));

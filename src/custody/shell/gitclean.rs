@@ -2,8 +2,8 @@
 
 use super::super::act::ActKind;
 use super::engine::Engine;
-use super::git::PATHSPEC;
 use super::gitask::{Repo, Specs, clone_name};
+use super::gitout;
 use super::options::Call;
 use super::pattern;
 use super::picture::{join, split};
@@ -50,7 +50,7 @@ impl Engine<'_> {
                 })
             })
             .collect();
-        self.git_removes(sh, r, &files);
+        self.git_removes(sh, r, &files, &gitout::clean(c));
     }
 
     pub(super) fn git_rm(&mut self, sh: &Shell, r: &Repo, c: &Call) {
@@ -76,7 +76,7 @@ impl Engine<'_> {
                 return;
             }
         }
-        self.git_removes(sh, r, &hit);
+        self.git_removes(sh, r, &hit, &gitout::paths());
     }
 
     pub(super) fn git_mv(&mut self, sh: &mut Shell, c: &Call) {
@@ -121,7 +121,7 @@ impl Engine<'_> {
                         modules.lines().filter_map(|l| l.trim().strip_prefix("path").map(|p| p.trim_start_matches([' ', '=']).to_owned()))
                     {
                         if c.args.len() == 1 || c.args.iter().any(|a| a.trim_end_matches('/') == p) {
-                            self.git_files(sh, r, &[format!("{p}/")], false, Some(PATHSPEC));
+                            self.git_files(sh, r, &[format!("{p}/")], false, &gitout::paths());
                         }
                     }
                 }
@@ -190,6 +190,6 @@ impl Engine<'_> {
                     && !keep.iter().any(|k| f.starts_with(&format!("{k}/")) || k.starts_with(&format!("{}/", split(f).0)))
             })
             .collect();
-        self.git_removes(sh, r, &gone);
+        self.git_removes(sh, r, &gone, &gitout::orphan());
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::act::ActKind;
 use super::engine::{Engine, UNK};
-use super::git::PATHSPEC;
 use super::gitask::{Repo, Specs};
+use super::gitout;
 use super::options::Call;
 use super::picture::{join, tidy};
 use super::state::Shell;
@@ -23,7 +23,7 @@ impl Engine<'_> {
                 return;
             }
         }
-        self.git_files(sh, r, &changed, false, Some(PATHSPEC));
+        self.git_files(sh, r, &changed, false, &gitout::goto(target));
     }
 
     pub(super) fn git_checkout(&mut self, sh: &Shell, r: &Repo, c: &Call, rest: &[String]) {
@@ -110,14 +110,14 @@ impl Engine<'_> {
                 hit.push(e);
             }
         }
-        self.git_files(sh, r, &hit, false, Some(PATHSPEC));
+        self.git_files(sh, r, &hit, false, &gitout::paths());
     }
 
     pub(super) fn git_switch(&mut self, sh: &Shell, r: &Repo, c: &Call) {
         if c.has(&["--orphan"]) {
             let all = self.names(r, &["ls-files", "-z", "--full-name"]);
             let all = self.told(r, all).unwrap_or_default();
-            self.git_removes(sh, r, &all);
+            self.git_removes(sh, r, &all, &gitout::orphan());
             return;
         }
         let force = c.has(&["-f", "--force", "--discard-changes"]);
@@ -174,8 +174,9 @@ impl Engine<'_> {
         // to the tracked upstream, forward: what arrives is others' work; what is lost is not
         let arriving = !changed.is_empty() && self.forward(r, &target) && self.is_upstream(r, &target);
         let clean: Vec<String> = changed.iter().filter(|p| !dirty.contains(p)).cloned().collect();
-        self.git_files(sh, r, &clean, arriving, Some(PATHSPEC));
-        self.git_files(sh, r, &dirty, false, Some("git restore -- the paths that are yours"));
+        let way_out = gitout::reset(&target, hard);
+        self.git_files(sh, r, &clean, arriving, &way_out);
+        self.git_files(sh, r, &dirty, false, &way_out);
     }
 
     pub(super) fn git_checkout_index(&mut self, sh: &Shell, r: &Repo, c: &Call) {
@@ -211,6 +212,6 @@ impl Engine<'_> {
             Some(ch) => files.into_iter().filter(|f| ch.contains(f) || !c.has(&["-a", "--all"])).collect(),
             None => files,
         };
-        self.git_files(sh, r, &files, false, Some(PATHSPEC));
+        self.git_files(sh, r, &files, false, &gitout::paths());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::engine::Engine;
 use super::gitask::Repo;
+use super::gitout;
 use super::options::Call;
 use super::state::Shell;
 
@@ -43,7 +44,7 @@ impl Engine<'_> {
         if c.has(&["--abort"]) {
             let d: Vec<String> =
                 self.status(r, false).unwrap_or_default().into_iter().filter(|l| l.tracked() && l.index != ' ').map(|l| l.path).collect();
-            self.git_files(sh, r, &d, false, None);
+            self.git_files(sh, r, &d, false, &gitout::abort("git merge"));
             return;
         }
         let mut targets = c.args.clone();
@@ -73,13 +74,13 @@ impl Engine<'_> {
         }
         let dirty = self.dirty(r);
         if autostash {
-            self.git_files(sh, r, &dirty, false, Some("commit or stash your own changes by path first"));
+            self.git_files(sh, r, &dirty, false, &gitout::autostash());
         } else if dirty.iter().any(|d| files.contains(d)) {
             self.unknown("git would refuse: uncommitted changes", &r.verb);
             return;
         }
         let arriving = left == 0 && !no_ff && self.is_upstream(r, t);
-        self.git_files(sh, r, &files, arriving, Some("ask the owner: a branch can be handed over"));
+        self.git_files(sh, r, &files, arriving, &gitout::bring(t));
     }
 
     pub(super) fn git_pull(&mut self, sh: &Shell, r: &Repo, c: &Call) {
@@ -116,7 +117,7 @@ impl Engine<'_> {
             return;
         }
         if autostash {
-            self.git_files(sh, r, &dirty, false, Some("commit or stash your own changes by path first"));
+            self.git_files(sh, r, &dirty, false, &gitout::autostash());
         }
         if right == 0 {
             return;
@@ -124,7 +125,7 @@ impl Engine<'_> {
         let d = self.differ(r, &["HEAD", onto], None);
         let d = self.told(r, d).unwrap_or_default();
         let arriving = left == 0 && self.is_upstream(r, onto);
-        self.git_files(sh, r, &d, arriving, Some("ask the owner: a branch can be handed over"));
+        self.git_files(sh, r, &d, arriving, &gitout::bring(onto));
     }
 
     pub(super) fn git_rebase(&mut self, sh: &mut Shell, r: &Repo, c: &Call) {
@@ -134,9 +135,9 @@ impl Engine<'_> {
         }
         if c.has(&["--abort"]) {
             let d = self.dirty(r);
-            self.git_files(sh, r, &d, false, None);
+            self.git_files(sh, r, &d, false, &gitout::abort("git rebase"));
             let d = self.differ(r, &["HEAD", "ORIG_HEAD"], None).unwrap_or_default();
-            self.git_files(sh, r, &d, false, None);
+            self.git_files(sh, r, &d, false, &gitout::abort("git rebase"));
             return;
         }
         let dirty_stop = !c.has(&["--autostash"]) && !self.dirty(r).is_empty();
@@ -162,7 +163,7 @@ impl Engine<'_> {
         }
         if c.has(&["--abort"]) {
             let d = self.dirty(r);
-            self.git_files(sh, r, &d, false, None);
+            self.git_files(sh, r, &d, false, &gitout::abort(&r.verb));
             return;
         }
         let dirty = self.dirty(r);
@@ -205,7 +206,7 @@ impl Engine<'_> {
                     None => files,
                 }
             };
-            self.git_files(sh, r, &files, false, Some("ask the owner: a branch can be handed over"));
+            self.git_files(sh, r, &files, false, &gitout::pick(t));
         }
     }
 }

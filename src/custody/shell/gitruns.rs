@@ -53,11 +53,12 @@ impl Engine<'_> {
         if edits {
             let msg = format!("{}/.git/COMMIT_EDITMSG", g.dir);
             let e = if verb == "rebase" { set(sh, "GIT_SEQUENCE_EDITOR").or_else(|| conf("sequence.editor")) } else { None };
-            let e = e
-                .or_else(|| set(sh, "GIT_EDITOR"))
-                .or_else(|| conf("core.editor"))
-                .or_else(|| set(sh, "VISUAL"))
-                .or_else(|| set(sh, "EDITOR"));
+            // one that was there before the command comes before what the command sets
+            let inherited = self.var(sh, "GIT_EDITOR").is_some();
+            let e = e.or_else(|| set(sh, "GIT_EDITOR")).or_else(|| {
+                let others = || conf("core.editor").or_else(|| set(sh, "VISUAL")).or_else(|| set(sh, "EDITOR"));
+                if inherited { None } else { others() }
+            });
             run.extend(e.map(|e| format!("{e} {msg}")));
         }
         if matches!(verb, "fetch" | "pull" | "push" | "clone" | "ls-remote" | "archive") {
@@ -88,9 +89,17 @@ impl Engine<'_> {
             || matches!(verb, "fetch" | "pull" | "push" | "clone" | "ls-remote") && c.args.iter().any(|a| a.contains("http"))
         {
             let helpers = g.config.iter().filter(|(k, _)| k.starts_with("credential.") && k.ends_with("helper"));
-            run.extend(
-                helpers.filter_map(|(_, v)| v.strip_prefix('!').or_else(|| v.starts_with('/').then_some(v.as_str()))).map(str::to_owned),
-            );
+            let asked = match c.args.first().map(String::as_str).filter(|_| verb == "credential") {
+                Some("approve") => "store",
+                Some("reject") => "erase",
+                _ => "get",
+            };
+            // a bare name is a program of git's own
+            run.extend(helpers.filter(|(_, v)| !v.is_empty()).map(|(_, v)| match v.strip_prefix('!') {
+                Some(script) => script.to_owned(),
+                None if v.starts_with('/') => format!("{v} {asked}"),
+                None => format!("git credential-{v} {asked}"),
+            }));
         }
         run.extend(conf("gpg.program").filter(|_| c.has(&["-S", "--gpg-sign", "-s"])));
         if verb == "difftool" || verb == "grep" {

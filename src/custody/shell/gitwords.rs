@@ -53,8 +53,8 @@ pub(super) fn marks(verb: &str) -> &'static str {
         "mailsplit" => "-o: -d: -f:",
         "subtree" => "-P: --prefix: -m: --message: -b: --branch: --onto:",
         "svn" | "p4" => "",
-        "pack-objects" => "--window: --depth:",
-        "index-pack" => "-o:W --keep::",
+        "pack-objects" => "--window: --depth: --max-pack-size: --keep-pack: --filter: --threads: --stdout! @1P",
+        "index-pack" => "-o:W --keep:: --rev-index: --threads: --max-input-size:",
         "filter-branch" => {
             "--env-filter: --tree-filter: --index-filter: --parent-filter: --msg-filter: --commit-filter: --tag-name-filter: --subdirectory-filter: --original: -d: --state-branch: --setup:"
         }

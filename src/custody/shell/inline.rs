@@ -1,7 +1,5 @@
 //! Programs for interpreters: where their text comes from, and which of their calls write.
 
-#![expect(clippy::nonminimal_bool, reason = "the conditions stand in the order of the language that they describe")]
-
 use super::Kind;
 use super::engine::{Engine, UNK};
 use super::found::Found;
@@ -10,19 +8,53 @@ use super::picture;
 use super::state::Shell;
 use std::collections::{HashMap, HashSet};
 
-impl Found<'_, '_> {}
+/// Options of `node` that name what it writes, and by what word in its call that is done at all (any where there is none).
+const NODE_FILES: &[(&str, char, &[&str])] = &[
+    ("redirect-warnings", 'W', &[]),
+    ("cpu-prof-dir", 'd', &["--cpu-prof"]),
+    ("cpu-prof-name", 'W', &["--cpu-prof"]),
+    ("heap-prof-dir", 'd', &["--heap-prof"]),
+    ("heap-prof-name", 'W', &["--heap-prof"]),
+    ("report-directory", 'd', REPORTS),
+    ("report-dir", 'd', REPORTS),
+    ("report-filename", 'W', REPORTS),
+    ("diagnostic-dir", 'd', &["--cpu-prof", "--heap-prof", "writeReport", "writeHeapSnapshot", "--report-uncaught", "--heapsnapshot-near"]),
+    ("trace-event-file-pattern", 'W', &["--trace-event"]),
+    ("logfile", 'P', &["--prof", "--log"]),
+    ("test-reporter-destination", 'W', &[]),
+    ("localstorage-file", 'W', &[]),
+    ("experimental-sea-config", 'W', &[]),
+    ("build-snapshot-config", 'W', &[]),
+    ("snapshot-blob", 'W', &["--build-snapshot"]),
+];
 
-/// Options of `node` that name what it writes.
-const NODE_FILES: &[(&str, char)] = &[
-    ("redirect-warnings", 'W'),
-    ("cpu-prof-dir", 'd'),
-    ("heap-prof-dir", 'd'),
-    ("report-directory", 'd'),
-    ("report-dir", 'd'),
-    ("diagnostic-dir", 'd'),
-    ("trace-event-file-pattern", 'W'),
-    ("test-reporter-destination", 'W'),
-    ("localstorage-file", 'W'),
+/// What makes `node` write a report.
+const REPORTS: &[&str] = &["writeReport", "--report-uncaught", "--report-on-fatal"];
+
+/// Options of `node` whose value may be the next word.
+const NODE_VALUES: &[&str] = &[
+    "conditions",
+    "env-file",
+    "input-type",
+    "trace-event-categories",
+    "title",
+    "icu-data-dir",
+    "openssl-config",
+    "dns-result-order",
+    "unhandled-rejections",
+    "test-name-pattern",
+    "test-reporter",
+    "watch-path",
+    "disable-warning",
+    "disable-proto",
+    "report-signal",
+    "heapsnapshot-signal",
+    "experimental-default-type",
+    "cpu-prof-interval",
+    "heap-prof-interval",
+    "max-http-header-size",
+    "tls-cipher-list",
+    "secure-heap",
 ];
 
 /// Options of an interpreter that take a value.
@@ -82,15 +114,18 @@ impl Engine<'_> {
                         i += 1;
                         argv.get(i).cloned()
                     })),
-                    "conditions" | "env-file" if lang == Lang::Node && v.is_none() => i += 1,
-                    _ if lang == Lang::Node && NODE_FILES.iter().any(|(name, _)| *name == n) => {
+                    _ if lang == Lang::Node && NODE_FILES.iter().any(|(name, ..)| *name == n) => {
                         let v = v.or_else(|| {
                             i += 1;
                             argv.get(i).cloned()
                         });
-                        let effect = NODE_FILES.iter().find(|(name, _)| *name == n).map_or('d', |found| found.1);
-                        self.effect(sh, effect, &v.unwrap_or_default(), false);
+                        let (_, effect, by) = NODE_FILES.iter().find(|(name, ..)| *name == n).copied().unwrap_or(("", 'd', &[]));
+                        let own = |word: &String| by.iter().any(|by| word.contains(by) && word.trim_start_matches('-') != n && *word != a);
+                        if by.is_empty() || argv.iter().any(own) {
+                            self.effect(sh, effect, &v.unwrap_or_default(), false);
+                        }
                     }
+                    _ if lang == Lang::Node && v.is_none() && NODE_VALUES.contains(&n) => i += 1,
                     "test" if lang == Lang::Node => self.unknown("a program that can do anything", "node --test"),
                     _ => {}
                 }
@@ -139,6 +174,16 @@ impl Engine<'_> {
                         | ('e', Lang::Ruby)
                         | ('r' | 'R' | 'B' | 'E', Lang::Php) => code.push(v),
                         ('m', Lang::Python) => module = Some(v),
+                        ('X', Lang::Python) => {
+                            if let Some(dir) = v.strip_prefix("pycache_prefix=") {
+                                self.effect(sh, 'd', dir, false);
+                            }
+                        }
+                        ('d', Lang::Php) => {
+                            if let Some(file) = v.strip_prefix("error_log=") {
+                                self.effect(sh, 'W', file, false);
+                            }
+                        }
                         ('f', Lang::Php) => {
                             let t = self.content(sh, &v);
                             code.push(t);
@@ -160,6 +205,18 @@ impl Engine<'_> {
         }
         let mut rest = argv.get(i.min(argv.len())..).unwrap_or(&[]).to_vec();
         dirs.extend(self.module_dirs(sh, lang, rest.first().filter(|_| code.is_empty() && module.is_none())));
+        if lang == Lang::Ruby && loads.iter().any(|lib| lib == "un") {
+            // `ruby -run -e cp -- FROM TO`: commands of the shell under their own names
+            let known = ["cp", "ln", "mv", "rm", "mkdir", "rmdir", "install", "chmod", "touch"];
+            match code.first().filter(|name| known.contains(&name.as_str())) {
+                Some(name) => {
+                    let words = rest.iter().filter(|word| *word != "--").cloned();
+                    self.known(sh, &[name.clone()].into_iter().chain(words).collect::<Vec<_>>());
+                }
+                None => self.unknown("a program that can do anything", "ruby -run"),
+            }
+            return;
+        }
         if look && code.is_empty() {
             self.put(sh, 1, &UNK.to_string());
             return;

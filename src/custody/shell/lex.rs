@@ -62,6 +62,9 @@ impl L<'_> {
             Some(Tok::Name(n)) => !matches!(
                 n.as_str(),
                 "return"
+                    | "my"
+                    | "our"
+                    | "local"
                     | "and"
                     | "or"
                     | "not"

@@ -18,7 +18,8 @@
 //! | `runs` | which program a name runs |
 //! | `table`, `options`, `call` | commands that write, as data; their options; those that need more than a row |
 //! | `copy`, `files`, `fetch`, `rsync`, `sqlite` | what these do |
-//! | `wrap`, `each`, `shells` | programs that run programs; for each of a list; shells |
+//! | `wrap`, `wrappers`, `each`, `shells` | programs that run programs, and those that a row says all of; for each of a list; shells |
+//! | `watch`, `compile` | programs that look on or reach for another machine; compilers |
 //! | `seek`, `seekexpr` | `find` |
 //! | `echo`, `prints`, `search`, `columns` | what well-known programs print |
 //! | `git`, `gitwords`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
@@ -27,7 +28,7 @@
 //! | `archive`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
 //! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
 //! | `lex`, `strings`, `scan`, `statement`, `operand`, `method` | a program in another language |
-//! | `found`, `calls`, `writers`, `reach` | what its calls do |
+//! | `found`, `calls`, `opens`, `gives`, `launches`, `writers`, `reach` | what its calls do |
 //! | `awk`, `awktext`, `awkprint`, `sed`, `sedscript`, `make`, `edit` | other programs inside of a command |
 //! | `regex` | a small matcher for the above |
 
@@ -42,6 +43,7 @@ mod builtin;
 mod call;
 mod calls;
 mod columns;
+mod compile;
 mod conditions;
 mod copy;
 mod deeds;
@@ -62,19 +64,23 @@ mod gitclean;
 mod gitenv;
 mod gitgoto;
 mod gitmerge;
+pub(super) mod gitout;
 mod gitruns;
 mod gitsays;
 mod gitwords;
+mod gives;
 mod globs;
 mod gzip;
 mod inline;
 mod intake;
+mod launches;
 mod lex;
 mod loci;
 mod make;
 mod members;
 mod method;
 mod modules;
+mod opens;
 mod operand;
 mod options;
 mod pack;
@@ -109,8 +115,10 @@ mod table;
 mod tar;
 mod traces;
 mod trim;
+mod watch;
 mod words;
 mod wrap;
+mod wrappers;
 mod writers;
 
 use super::act::Act;

@@ -49,6 +49,11 @@ impl Walk<'_> {
                     String::new(),
                 )
             }
+            // a table, or a block that is handed over: one argument
+            Tok::Op(o) if o == "{" && self.lang == Lang::Perl => {
+                let (_, n) = self.args(t, i + 1, "}", depth + 1);
+                return (Val::default(), n);
+            }
             Tok::Op(o) if o == "{" && self.lang == Lang::Python => {
                 // a dictionary: any of its members
                 let (a, n) = self.args(t, i + 1, "}", depth + 1);
@@ -100,10 +105,13 @@ impl Walk<'_> {
                             };
                             if !is_call {
                                 // a method without brackets (Ruby), or a member
-                                let got = self
-                                    .host
-                                    .name(&full)
-                                    .or_else(|| if self.lang == Lang::Ruby { self.method(&n, &full, &v, &Args::default()) } else { None });
+                                let got = self.host.name(&full).or_else(|| {
+                                    if self.lang == Lang::Ruby || self.lang == Lang::Perl && o == "->" {
+                                        self.method(&n, &full, &v, &Args::default())
+                                    } else {
+                                        None
+                                    }
+                                });
                                 let keep = v.clone();
                                 v = got.unwrap_or(Val {
                                     from: full.clone(),
@@ -171,8 +179,14 @@ impl Walk<'_> {
                     let slice = a.raw.iter().any(|x| matches!(x, Tok::Op(o) if o == ":"));
                     let named = !key.is_empty() && key.parse::<i64>().is_err() && !slice;
                     let member = base.strip_suffix(".__dict__").map(str::to_owned).or_else(|| {
-                        (self.lang == Lang::Node && !base.is_empty())
-                            .then(|| self.vars.get(&base).and_then(Val::function).map_or_else(|| base.clone(), str::to_owned))
+                        if self.lang != Lang::Node {
+                            None
+                        } else if base.is_empty() {
+                            // `require("fs")["unlinkSync"]`
+                            v.function().map(str::to_owned)
+                        } else {
+                            Some(self.vars.get(&base).and_then(Val::function).map_or_else(|| base.clone(), str::to_owned))
+                        }
                     });
                     v = match self.host.name(&format!("{base}[{key}]")) {
                         Some(x) => x,
@@ -194,8 +208,11 @@ impl Walk<'_> {
                     k = next;
                 }
                 // `unlink "x", "y";` without brackets
-                Some(Tok::Str(_) | Tok::Name(_) | Tok::Num(_))
-                    if !path.is_empty() && matches!(self.lang, Lang::Perl | Lang::Ruby | Lang::Php) && self.takes_loose(&path, t, k) =>
+                Some(tok)
+                    if (!matches!(tok, Tok::Op(o) if o != "\\") && !matches!(tok, Tok::Line | Tok::Run(_)))
+                        && !path.is_empty()
+                        && matches!(self.lang, Lang::Perl | Lang::Ruby | Lang::Php)
+                        && self.takes_loose(&path, t, k) =>
                 {
                     let (a, next) = self.loose_args(t, k, depth);
                     v = self.function(&path, &a).unwrap_or_default();
@@ -246,6 +263,8 @@ impl Walk<'_> {
         match &t[k] {
             Tok::Str(_) => true,
             Tok::Num(_) => matches!(path, "utime" | "chmod" | "chown"),
+            // `store \%table, FILE`
+            Tok::Op(o) => o == "\\" && matches!(path, "store" | "nstore" | "lock_store" | "lock_nstore"),
             Tok::Name(n) => {
                 matches!(
                     path,
@@ -280,7 +299,12 @@ impl Walk<'_> {
                         | "require_once"
                         | "sysopen"
                         | "load"
-                ) && !KEYWORDS.contains(&n.as_str())
+                        | "tie"
+                        | "dbmopen"
+                        | "store"
+                        | "nstore"
+                        | "move_to"
+                ) && (!KEYWORDS.contains(&n.as_str()) || matches!(n.as_str(), "my" | "our" | "local"))
             }
             _ => false,
         }

@@ -4,7 +4,6 @@ use super::super::act::ActKind;
 use super::super::patch::{SectionKind, sections};
 use super::engine::{Engine, UNK};
 use super::options::Call;
-use super::picture::join;
 use super::state::Shell;
 
 /// One file that a patch changes, as it names it.
@@ -201,9 +200,10 @@ impl Engine<'_> {
             }
         };
         sub.cwd = if dir == "." { sh.cwd.clone() } else { super::picture::tidy(&here) };
-        if let Some(r) = c.value(&["-r", "--reject-file"]).filter(|r| *r != "-") {
-            let r = r.to_owned();
-            self.effect(&mut sub, 'W', &r, false);
+        if let Some(r) = c.value(&["-r", "--reject-file"]).filter(|r| *r != "-")
+            && !self.applies(&sub, c, &text)
+        {
+            self.effect(&mut sub, 'W', r, false);
         }
         if let Some(o) = c.value(&["-o", "--output"]) {
             let o = o.to_owned();
@@ -263,7 +263,19 @@ impl Engine<'_> {
                 }
             }
         }
-        let _ = join("", "");
         sh.status = None;
+    }
+
+    /// Whether each part of a patch fits the file that it names, as far as that can be seen: then nothing is rejected.
+    fn applies(&self, sh: &Shell, c: &Call, text: &str) -> bool {
+        let level = c.value(&["-p", "--strip"]).and_then(|level| level.parse::<usize>().ok());
+        let all = changes(text);
+        !text.contains(UNK)
+            && !all.is_empty()
+            && all.iter().all(|change| {
+                let name = change.old.as_ref().or(change.new.as_ref()).and_then(|name| strip(name, level?));
+                let full = name.map(|name| self.full(sh, &name));
+                full.is_some_and(|full| self.fs.text(&full).is_some_and(|content| fits(text, &full, &content, c.has(&["-R", "--reverse"]))))
+            })
     }
 }

@@ -48,6 +48,20 @@ impl Engine<'_> {
                 self.interpreter(sh, "python", &["python3".to_owned(), "-c".to_owned(), code.join("\n")]);
                 return;
             }
+            "cProfile" | "profile" | "trace" => {
+                let marks = match m {
+                    "trace" => "-f:W --file:W -C:d --coverdir:d --ignore-module: --ignore-dir: .",
+                    _ => "-o:W --outfile:W -s: --sort: -m: .",
+                };
+                let c = super::options::parse(marks, &[&[m.to_owned()], rest].concat());
+                self.effects(sh, marks, &c);
+                let module = c.value(&["-m"]).map(|module| vec!["-m".to_owned(), module.to_owned()]).unwrap_or_default();
+                if !module.is_empty() || !c.args.is_empty() {
+                    let words = [vec!["python3".to_owned()], module, c.args].concat();
+                    self.interpreter(sh, "python", &words);
+                }
+                return;
+            }
             "base64" | "calendar" | "this" | "platform" | "site" | "sysconfig" | "tokenize" | "ast" | "dis" | "http.server"
             | "unittest.mock" | "quopri" | "uuid" | "pydoc" => {}
             "compileall" | "py_compile" => {

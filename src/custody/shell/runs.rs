@@ -86,7 +86,7 @@ impl Engine<'_> {
     }
 
     /// A program that is what its name says.
-    fn known(&mut self, sh: &mut Shell, argv: &[String]) {
+    pub(super) fn known(&mut self, sh: &mut Shell, argv: &[String]) {
         let base = picture::split(&argv[0]).1.to_owned();
         if self.wrapper(sh, &base, argv) {
             return;

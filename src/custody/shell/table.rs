@@ -165,6 +165,8 @@ const ROWS: &[(&str, &str)] = &[
     ),
     // --- archives and packing ------------------------------------------------------------------------------------------
     ("tar gtar bsdtar", "*tar"),
+    ("zipsplit", "*zipsplit -b: -n: -r:"),
+    ("zipnote", "-b:d -w? @1I"),
     ("unzip", "*unzip -d: -P: -x"),
     ("zip", "*zip -b: -i: -x: -n: -t: -tt: -P: -s: -O:F --out:F --output-file:F -lf:W -TT:"),
     ("cpio", "*cpio -D: --directory: -E: --pattern-file: -F: --file: -I: -O:W -H: --format: -R: --owner: -C: --io-size: -M: --message:"),
@@ -217,12 +219,9 @@ const ROWS: &[(&str, &str)] = &[
     ("logrotate", "?"),
     ("crontab at batch", "?"),
     // --- build, compile -----------------------------------------------------------------------------------------------
-    (
-        "cc gcc g++ c++ clang clang++ tcc c99 c89 gfortran gccgo",
-        "*cc -o:W -MF:W -I: -L: -l: -D: -U: -x: -include: -isystem: -MT: -MQ: -std: -Xlinker: -Xassembler: -T: -u: -z: -e: -arch: -target:",
-    ),
-    ("ld ld.gold ld.lld gold", "-o:W --output:W -Map:W -L: -l: -T: -e: -m: -rpath: -soname: -z: -dynamic-linker:"),
-    ("as", "-o:W -I: -D:"),
+    ("cc gcc g++ c++ clang clang++ tcc c99 c89 gfortran gccgo", "*cc -o:W"),
+    ("ld ld.bfd ld.gold ld.lld gold", "*ld -o:W --output:W -Map:W -L: -l: -T: -e: -m: -rpath: -soname: -z: -dynamic-linker:"),
+    ("as", "*as -o:W -I: -D:"),
     (
         "rustc",
         "*rustc -o: --out-dir: --crate-type: --crate-name: --edition: --emit: -C: --codegen: -L: -l: -A: -W: -D: -F: --cfg: --extern: --target: --print: --explain: -Z: --cap-lints: --error-format: \
@@ -267,11 +266,13 @@ const ROWS: &[(&str, &str)] = &[
       webpack vite rollup next ng nx turbo lerna docker podman kubectl helm terraform ansible ansible-playbook vagrant dpkg apt apt-get aptitude snap brew yum dnf pacman apk nix nix-shell nix-build \
       pre-commit husky act gh glab hub svn hg bzr fossil darcs jj claude codex gemini opencode aider goose qwen pi amp cursor-agent crush java scala kotlin groovy julia R ghc runghc stack cabal \
       elixir mix iex erl rebar3 swift swiftc xcodebuild dotnet msbuild mono tclsh wish expect guile racket sbcl clisp ocaml dune coqc psql mysql mongo mongosh redis-cli systemctl service journalctl \
-      launchctl open xdg-open start screen tmux zellij reptyr gdb lldb perf bpftrace ipython jupyter irb pry",
+      launchctl open xdg-open start screen tmux zellij reptyr lldb bpftrace ipython jupyter irb pry",
         "*anything",
     ),
     // --- the rest of what is often in a pipeline --------------------------------------------------------------------------
-    ("write-mbr install-info update-alternatives ldconfig depmod", ""),
+    ("write-mbr install-info update-alternatives depmod", ""),
+    ("ldconfig", "-C:W -N! -p! -r: -f: -c: --format:"),
+    ("ssh-agent", "*wrap"),
     ("ctags etags cscope gtags", "*ctags -f:W -o:W -L:"),
     ("mailx mail sendmail mutt", ""),
     ("uuencode uudecode", "-o:W"),

@@ -4,99 +4,7 @@ use super::engine::{Engine, UNK};
 use super::options::parse;
 use super::picture;
 use super::state::{Fd, Shell, Value, Var};
-
-/// Wrappers whose rest is a command line: name, options with a value, and how many operands come first.
-const PLAIN: &[(&str, &str, usize)] = &[
-    ("nice", "-n: --adjustment:", 0),
-    ("ionice", "-c: -n: --class: --classdata: -t", 0),
-    ("nohup", "", 0),
-    ("setsid", "", 0),
-    ("stdbuf", "-i: -o: -e: --input: --output: --error:", 0),
-    ("unbuffer", "", 0),
-    ("time", "-o:W --output:W -f: --format:", 0),
-    ("gtime", "-o:W --output:W -f: --format:", 0),
-    ("timeout", "-k: -s: --kill-after: --signal:", 1),
-    ("gtimeout", "-k: -s: --kill-after: --signal:", 1),
-    ("doas", "-u: -C: -a:", 0),
-    ("taskset", "-c:", 0),
-    ("chrt", "-T: -P: -D:", 1),
-    ("prlimit", "", 0),
-    ("catchsegv", "", 0),
-    ("firejail", "", 0),
-    ("proxychains", "-f:", 0),
-    ("proxychains4", "-f:", 0),
-    ("torsocks", "", 0),
-    ("faketime", "-f:", 1),
-    ("fakeroot", "-l: -s: -i:", 0),
-    ("fakechroot", "", 0),
-    ("eatmydata", "", 0),
-    ("chronic", "", 0),
-    ("ts-run", "", 0),
-    ("caffeinate", "-t: -w:", 0),
-    ("dbus-run-session", "--config-file: --dbus-daemon:", 0),
-    ("xvfb-run", "-n: --server-num: -s: --server-args: -e: --error-file: -f: -w: -p:", 0),
-    ("linux64", "", 0),
-    ("linux32", "", 0),
-    ("i386", "", 0),
-    ("x86_64", "", 0),
-    ("setarch", "", 1),
-    (
-        "setpriv",
-        "--reuid: --regid: --groups: --inh-caps: --ambient-caps: --bounding-set: --securebits: --pdeathsig: --selinux-label: --apparmor-profile:",
-        0,
-    ),
-    (
-        "unshare",
-        "--map-user: --map-group: --setgroups: --propagation: -R: --root: -w: --wd: -S: --setuid: -G: --setgid: --mount-proc:: --kill-child:: --map-users: --map-groups: --boottime: --monotonic:",
-        0,
-    ),
-    ("nsenter", "-t: --target: -S: -G:", 0),
-    (
-        "systemd-run",
-        "-p: --property: --unit: -u: --slice: --description: -E: --setenv: --uid: --gid: --nice: --working-directory: -M: --on-active: --on-calendar: --service-type:",
-        0,
-    ),
-    ("systemd-inhibit", "--what: --who: --why: --mode:", 0),
-    ("systemd-cat", "-t: -p: --identifier: --priority:", 0),
-    ("capsh", "", 0),
-    ("numactl", "-m: -N: -C: -i: -p: --membind: --cpunodebind: --physcpubind: --interleave: --preferred:", 0),
-    ("strace", "-o:W --output:W -e: -p: -s: -u: -E: -a: -O: -I: -P: -S: -X: -b: -U: --trace: --signal:", 0),
-    ("ltrace", "-o:W -e: -p: -s: -u: -a: -n: -l: -x: -F: -A: -D:", 0),
-    ("valgrind", "", 0),
-    ("perf-record", "", 0),
-    ("rlwrap", "-f: -H: -s:", 0),
-    ("dotenv", "-f: -e:", 0),
-    ("envdir", "", 1),
-    ("softlimit", "-a: -d: -s: -m: -f: -t:", 0),
-    ("setuidgid", "", 1),
-    ("chpst", "-u: -U: -b: -e: -/: -n: -l: -L: -m: -d: -o: -p: -f: -c: -t:", 0),
-    ("cpulimit", "-l: -p: -e:", 0),
-    ("reptyr-run", "", 0),
-    ("tini", "-p: -e:", 0),
-    ("dumb-init", "-r:", 0),
-    ("gosu", "", 1),
-    ("su-exec", "", 1),
-    ("runcon", "-t: -u: -r: -l: -c", 0),
-    ("watch", "-n: --interval: -q:", 0),
-    (
-        "hyperfine",
-        "-w: --warmup: -r: --runs: -m: -M: -p: --prepare: -c: --cleanup: -n: -L: -s: --setup: --export-json:W --export-markdown:W --export-csv:W -S: --shell:",
-        0,
-    ),
-    ("entr", "", 0),
-    ("nodemon", "-w: -e: -x: -i:", 0),
-    ("direnv", "", 2),
-    ("exec", "-a:", 0),
-    ("command", "", 0),
-    ("builtin", "", 0),
-    ("sg", "", 1),
-    ("pkexec", "-u: --user:", 0),
-    (
-        "script",
-        "-c: --command: -o: -T:W -t::W -I:W -O:W -B:W --log-out:W --log-in:W --log-io:W --log-timing:W -E: -m: --logging-format: --echo:",
-        0,
-    ),
-];
+use super::wrappers::PLAIN;
 
 impl Engine<'_> {
     /// Follows a wrapper; false where the name is none.
@@ -115,7 +23,29 @@ impl Engine<'_> {
             "xargs" | "gxargs" => self.xargs(sh, argv),
             "parallel" => self.parallel(sh, argv),
             "flock" => self.flock(sh, argv),
-            "chroot" => self.unknown("a program in another root", base),
+            "chroot" => {
+                let c = parse("--userspec: --groups: .", argv);
+                match c.args.split_first() {
+                    Some((root, rest)) if root == "/" && !rest.is_empty() => {
+                        let mut sub = sh.clone();
+                        if !c.has(&["--skip-chdir"]) {
+                            sub.cwd = "/".into();
+                        }
+                        self.call(&mut sub, rest.to_vec(), false);
+                    }
+                    _ => self.unknown("a program in another root", base),
+                }
+            }
+            "strace" => {
+                self.traced(sh, argv);
+                return self.plain(sh, base, argv);
+            }
+            "perf" => self.perf(sh, argv),
+            "gdb" => self.gdb(sh, argv),
+            "scp" | "sftp" => {
+                self.ssh_options(sh, base, argv);
+                return false;
+            }
             "ssh" | "mosh" | "rsh" | "kubectl-exec" => {
                 if !argv.iter().any(|a| a == "-V" || a == "-G") {
                     self.ssh(sh, argv);
@@ -138,7 +68,7 @@ impl Engine<'_> {
                     self.end(&mut sub);
                 }
             }
-            "prlimit" | "valgrind" | "setarch" | "firejail" | "capsh" => {
+            "prlimit" | "setarch" | "firejail" | "capsh" => {
                 // options with glued values, then the command
                 let mut i = 1;
                 while argv.get(i).is_some_and(|a| a.starts_with('-') || base == "setarch" && i == 1 && !self.exists(sh, a)) {
@@ -160,64 +90,47 @@ impl Engine<'_> {
                 }
             }
             "start-stop-daemon" | "daemonize" => self.unknown("a program that can do anything", base),
-            _ => {
-                let Some((_, marks, skip)) = PLAIN.iter().find(|(n, _, _)| *n == base) else { return false };
-                let c = parse(&format!("{marks} ."), argv);
-                self.effects(sh, marks, &c);
-                if base == "command" && c.has(&["-v", "-V"]) || c.args.is_empty() && matches!(base, "nice" | "taskset") {
-                    return true;
-                }
-                for p in c.values(&["--prepare", "--cleanup", "--setup"]) {
-                    let p = p.to_owned();
-                    self.effect(sh, 'Y', &p, false);
-                }
-                let mut sub = sh.clone();
-                if let Some(d) = c.value(&["--wd", "--working-directory", "-w"]).filter(|_| matches!(base, "unshare" | "systemd-run")) {
-                    sub.cwd = self.full(sh, d);
-                }
-                let mut rest = c.args.get(*skip..).unwrap_or(&[]).to_vec();
-                // `taskset 0x3 cmd`, `chrt 5 cmd`
-                if matches!(base, "taskset") && rest.first().is_some_and(|r| r.starts_with(|ch: char| ch.is_ascii_digit())) {
-                    rest.remove(0);
-                }
-                if matches!(base, "watch") && !c.has(&["-x", "--exec"]) || matches!(base, "hyperfine" | "sg") {
-                    let lines = if base == "watch" { vec![rest.join(" ")] } else { rest };
-                    for l in lines {
-                        let l = if base == "sg" { l.trim_start_matches("-c").to_owned() } else { l };
-                        if !l.is_empty() {
-                            self.effect(&mut sub, 'Y', &l, false);
-                        }
-                    }
-                    return true;
-                }
-                if !rest.is_empty() {
-                    self.call(&mut sub, rest, false);
-                    sh.status = sub.status;
-                }
-            }
+            _ => return self.plain(sh, base, argv),
         }
         true
     }
 
-    /// `ssh` runs its command elsewhere, but its log and what its options make it run are here.
-    fn ssh(&mut self, sh: &mut Shell, argv: &[String]) {
-        let marks = ". -B: -b: -c: -D: -E:W -e: -F: -I: -i: -J: -L: -l: -m: -O: -o: -P: -p: -Q: -R: -S: -W: -w:";
-        let c = parse(marks, argv);
+    /// A wrapper that its row says all of.
+    fn plain(&mut self, sh: &mut Shell, base: &str, argv: &[String]) -> bool {
+        let Some((_, marks, skip)) = PLAIN.iter().find(|(n, _, _)| *n == base) else { return false };
+        let c = parse(&format!("{marks} ."), argv);
         self.effects(sh, marks, &c);
-        let options: Vec<(String, String)> = c
-            .values(&["-o"])
-            .iter()
-            .filter_map(|option| option.split_once(['=', ' ']))
-            .map(|(name, value)| (name.to_lowercase(), value.trim_start().to_owned()))
-            .collect();
-        for (name, value) in options {
-            if matches!(name.as_str(), "proxycommand" | "localcommand" | "knownhostscommand") && value != "none" {
-                self.effect(sh, 'Y', &value, false);
+        if base == "command" && c.has(&["-v", "-V"]) || c.args.is_empty() && matches!(base, "nice" | "taskset") {
+            return true;
+        }
+        for p in c.values(&["--prepare", "--cleanup", "--setup"]) {
+            let p = p.to_owned();
+            self.effect(sh, 'Y', &p, false);
+        }
+        let mut sub = sh.clone();
+        if let Some(d) = c.value(&["--wd", "--working-directory", "-w"]).filter(|_| matches!(base, "unshare" | "systemd-run")) {
+            sub.cwd = self.full(sh, d);
+        }
+        let mut rest = c.args.get(*skip..).unwrap_or(&[]).to_vec();
+        // `taskset 0x3 cmd`, `chrt 5 cmd`
+        if matches!(base, "taskset") && rest.first().is_some_and(|r| r.starts_with(|ch: char| ch.is_ascii_digit())) {
+            rest.remove(0);
+        }
+        if matches!(base, "watch") && !c.has(&["-x", "--exec"]) || matches!(base, "hyperfine" | "sg") {
+            let lines = if base == "watch" { vec![rest.join(" ")] } else { rest };
+            for l in lines {
+                let l = if base == "sg" { l.trim_start_matches("-c").to_owned() } else { l };
+                if !l.is_empty() {
+                    self.effect(&mut sub, 'Y', &l, false);
+                }
             }
+            return true;
         }
-        if c.has(&["-F"]) {
-            self.unknown("what settings of ssh make it run", "-F");
+        if !rest.is_empty() {
+            self.call(&mut sub, rest, false);
+            sh.status = sub.status;
         }
+        true
     }
 
     fn env(&mut self, sh: &mut Shell, argv: &[String]) {

@@ -1,11 +1,22 @@
 //! Calls that write, as data.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 /// Calls that write: language (`*` for all), name, and effects by argument position. The name is the end of the dotted name;
 /// `=` in front wants all of it, `.` stands for the receiver (position `r`).
 pub(super) const CALLS: &[(&str, &str, &str)] = &[
     // Python
     ("python", "os.remove os.unlink os.rmdir os.removedirs", "0X"),
     ("python", "os.mkdir os.makedirs os.mknod os.mkfifo", "0D"),
+    ("python", "py_compile.compile", "1W"),
+    ("python", "cProfile.run profile.run", "1W"),
+    ("python", "cProfile.runctx profile.runctx", "3W"),
+    ("python", ".dump_stats .write_results .dump_traceback_later", "0W"),
+    ("python", "mailbox.mbox mailbox.Maildir mailbox.MH mailbox.Babyl mailbox.MMDF", "0P"),
+    ("python", "compileall.compile_dir compileall.compile_file", "0d"),
+    ("python", "venv.create", "0D"),
+    ("python", "os.setxattr os.removexattr os.chflags os.lchmod", "0M"),
     ("python", "os.rename os.replace os.renames shutil.move", "0F 1T"),
     ("python", "os.symlink os.link", "1L"),
     ("python", "os.chmod os.chown os.lchown os.utime os.truncate os.setxattr", "0M"),
@@ -15,12 +26,15 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     ("python", "shutil.copytree", "1B"),
     ("python", "shutil.chown", "0M"),
     ("python", "shutil.make_archive", "0P"),
-    ("python", "shutil.unpack_archive", "0A"),
     ("python", "urlretrieve urllib.request.urlretrieve", "1W"),
-    ("python", "sqlite3.connect dbm.open shelve.open", "0W"),
+    ("python", "sqlite3.connect", "0W"),
     ("python", "write_text write_bytes", "rW"),
     ("python", ".to_csv .to_json .to_excel .to_parquet .to_pickle .savefig .savetxt", "0W"),
-    ("python", "logging.FileHandler FileHandler RotatingFileHandler TimedRotatingFileHandler WatchedFileHandler", "0W"),
+    (
+        "python",
+        "FileHandler .FileHandler RotatingFileHandler .RotatingFileHandler TimedRotatingFileHandler .TimedRotatingFileHandler WatchedFileHandler .WatchedFileHandler",
+        "0W",
+    ),
     ("python", "touch", "rU"),
     ("python", "unlink rmdir", "rX"),
     ("python", "mkdir", "rD"),
@@ -52,6 +66,17 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     ("perl", "rmtree remove_tree", "*R"),
     ("perl", "symlink link", "1L"),
     ("perl", "truncate write_file spew append_file spurt", "0W"),
+    ("perl", "store nstore lock_store lock_nstore Storable.store Storable.nstore Storable.lock_store", "1W"),
+    ("perl", "dbmopen", "1P"),
+    ("perl", "mkfifo POSIX.mkfifo", "0L"),
+    ("perl", "POSIX.creat POSIX.mkdir", "0W"),
+    ("perl", "POSIX.rename File.Copy.move File.Copy.mv", "0F 1T"),
+    ("perl", "File.Copy.copy File.Copy.cp", "1T"),
+    ("perl", "File.Path.make_path File.Path.mkpath", "*D"),
+    ("perl", "File.Path.remove_tree File.Path.rmtree", "*R"),
+    ("perl", "POSIX.unlink POSIX.remove POSIX.rmdir", "*X"),
+    ("perl", "POSIX.chmod", "1+M"),
+    ("perl", "POSIX.utime POSIX.chown", "2+M"),
     ("perl", "chmod", "1+M"),
     ("perl", "chown utime", "2+M"),
     ("perl", "touch", "rU"),
@@ -64,7 +89,13 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
         "FileUtils.rm_r FileUtils.rm_rf FileUtils.rmtree FileUtils.remove_dir FileUtils.remove_entry FileUtils.remove_entry_secure FileUtils.remove_file FileUtils.rmdir Dir.rmdir Dir.delete Dir.unlink",
         "*R",
     ),
-    ("ruby", "Logger.new PStore.new", "0W"),
+    ("ruby", "Zlib.GzipWriter.open GzipWriter.open", "0W"),
+    ("ruby", "Logger.new PStore.new YAML.Store.new", "0W"),
+    ("ruby", "Tempfile.create Tempfile.new Tempfile.open Dir.mktmpdir", "1d"),
+    ("ruby", "File.mkfifo", "0L"),
+    ("ruby", "File.lchmod File.lchown", "1+M"),
+    ("ruby", "FileUtils.cp_lr FileUtils.link_entry", "1B"),
+    ("ruby", "FileUtils.ln_sr", "1L"),
     ("ruby", "IO.copy_stream", "1W"),
     ("ruby", "File.rename FileUtils.mv FileUtils.move", "0F 1T"),
     ("ruby", "FileUtils.cp FileUtils.copy FileUtils.copy_file FileUtils.install", "1T"),
@@ -87,4 +118,27 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     ("php", "chmod chown chgrp", "0M"),
     ("php", "symlink link", "1L"),
     ("php", "tempnam", "0d"),
+    ("php", "error_log", "2W"),
+    ("php", "imagepng imagejpeg imagegif imagewebp imagebmp", "1W"),
+    ("php", ".extractTo", "0d"),
+    ("php", ".saveHTMLFile .save .asXML .buildFromDirectory", "0W"),
+    ("php", "lchown lchgrp", "0M"),
+    ("php", "posix_mkfifo posix_mknod", "0L"),
 ];
+
+/// The rows of a language whose name ends so, in order: the whole name and its effects.
+pub(super) fn named(lang: &str, last: &str) -> &'static [(&'static str, &'static str)] {
+    type Rows = HashMap<&'static str, Vec<(&'static str, &'static str)>>;
+    static MAP: OnceLock<HashMap<&'static str, Rows>> = OnceLock::new();
+    let map = MAP.get_or_init(|| {
+        let mut map: HashMap<&'static str, Rows> = HashMap::new();
+        for (lang, names, effects) in CALLS {
+            let rows = map.entry(lang).or_default();
+            for name in names.split_ascii_whitespace() {
+                rows.entry(name.rsplit('.').next().unwrap_or(name)).or_default().push((name, effects));
+            }
+        }
+        map
+    });
+    map.get(lang).and_then(|rows| rows.get(last)).map_or(&[], Vec::as_slice)
+}

@@ -42,7 +42,7 @@ pub(super) fn noreplace(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The best that can be had without the flag: a hard link fails where the name is taken; what can't
 /// be linked is looked at first, and a race stays possible there.
-pub(super) fn noreplace_by_look(from: &Path, to: &Path) -> io::Result<()> {
+pub(in crate::sys) fn noreplace_by_look(from: &Path, to: &Path) -> io::Result<()> {
     if fs::symlink_metadata(from)?.is_file() {
         fs::hard_link(from, to)?;
         return fs::remove_file(from);

@@ -14,7 +14,7 @@ INSTRUCTION, SKILL = 'INSTRUCTION-MARK-7341', 'SKILL-MARK-7341'
 FIRST, SECOND, FINAL = 'Please do the work.', 'And go on.', 'I am the desk, and all is done.'
 
 # What the rig adds to a built-in socket, as a user would: permission without a terminal, a model that the rig has.
-# The rest of each list is that of `runtimes/NAME.md`.
+# The rest of each list is that of `src/body/runtimes/NAME.md`.
 SOCKETS = {
     'claude': ['-p', '{session}', '{model}', '--permission-mode', 'bypassPermissions'],
     'codex': ['exec', '{session}', '{model}', '--skip-git-repo-check', '--dangerously-bypass-hook-trust',

@@ -10,6 +10,7 @@ mod mail;
 mod ownership;
 mod retention;
 mod verbs;
+mod wayout;
 
 use std::path::{Path, PathBuf};
 

@@ -70,7 +70,7 @@ fn others_work_arrives_and_a_merge_of_ones_own_is_refused_by_name() {
     world.file("repo/owned/a.txt", "gamma\n").file("repo/free.txt", "y\n");
     git(&world, "repo", &["commit", "-qam", "three"]);
     git(&world, "repo", &["checkout", "-q", "main"]);
-    for (command, way) in [("git merge side", "ask the owner"), ("git checkout side", "paths that are yours")] {
+    for (command, way) in [("git merge side", "--from-branch side"), ("git checkout side", "-- :/ ':(exclude,top)owned'")] {
         let said = check(&world, "repo", command);
         assert_eq!(said["verdict"], "refuse", "{command}");
         let (why, way_out) = about(&said, &owned);

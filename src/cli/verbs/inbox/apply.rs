@@ -39,7 +39,10 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     let files = match changes::read(&mailbox, &message.key, message.text("applies")) {
         Ok(files) => files,
         Err(Unusable::Mail(error)) => return Err(error.into()),
-        Err(error) => return Err(Failure::new("message", format!("failed to {error}")).hint(format!("loci inbox show {}", message.id))),
+        Err(error) => {
+            let why = if matches!(error, Unusable::None) { carries_none(&message) } else { format!("failed to {error}") };
+            return Err(Failure::new("message", why).hint(format!("loci inbox show {}", message.id)));
+        }
     };
     let surroundings = grant::surroundings(context)?;
     let targets = message.list("targets");
@@ -79,6 +82,20 @@ fn begin(context: &Context, mailbox: &Mailbox, id: &str) -> Result<Held, Failure
     Ok(held)
 }
 
+/// Why a message has no change that could be applied, and what to do about it.
+fn carries_none(message: &Message) -> String {
+    let why = match message.text("change") {
+        _ if message.header.value("masked").is_some() => {
+            "places in it look like secrets and are masked: make the change by hand".to_owned()
+        }
+        Some("command") => "it carries a command, which loci never runs: look at it, and make the change your own way".to_owned(),
+        Some("none") | None => "it carries an idea and no change: make it your own way".to_owned(),
+        Some("patch") => "its change is larger than 4 MiB, or did not fit the files in the first place: make it by hand".to_owned(),
+        Some(other) => format!("what it carries ({}) is not known file by file: make the change by hand", shown::text(other)),
+    };
+    format!("failed to apply {}: {why}", message.id)
+}
+
 /// The results that an earlier try has noted before it was cut off.
 fn begun(mailbox: &Mailbox, key: &str) -> Result<Vec<(String, String)>, Failure> {
     let (records, _) = mailbox.records()?;
@@ -97,7 +114,7 @@ fn said(context: &Context, message: &Message, worked: &Application, dry_run: boo
                 text
             } else {
                 let mut text = table(&worked.conflicts.iter().map(|(path, why)| vec![context.shown(path), shown::text(why).to_string()]).collect::<Vec<_>>());
-                text += &format!("{} does not fit; nothing was changed\n", message.id);
+                text += &format!("{} does not fit; nothing was changed (its change: loci inbox show {})\n", message.id, message.id);
                 text
             }
         },

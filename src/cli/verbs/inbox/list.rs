@@ -7,16 +7,24 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
+use super::filter::Filter;
 use super::{Mail, logs, messages};
 use crate::cli::context::Context;
-use crate::cli::{Answer, Outcome};
+use crate::cli::{Answer, Outcome, near};
 use crate::custody::inbox::{Listed, Shows, Standing, Text};
 use crate::sys::shown;
 use crate::text::name::AgentId;
 
-pub(super) fn run(context: &Context, mail: &Mail) -> Outcome {
+pub(super) fn run(context: &Context, mail: &Mail, filter: &Filter) -> Outcome {
     let logs = logs(mail)?;
-    let all = messages(context, &logs)?;
+    let mut all = messages(context, &logs)?;
+    if !filter.is_all() {
+        let meant = unheard(filter, &all);
+        all.retain(filter.of(context));
+        if all.is_empty() {
+            context.say(&format!("note: no message fits{meant}"));
+        }
+    }
     let words = |out: &mut dyn Write| {
         if all.is_empty() {
             return writeln!(out, "nothing for {}", mail.name());
@@ -32,6 +40,15 @@ pub(super) fn run(context: &Context, mail: &Mail) -> Outcome {
     };
     context.stream(words, &object)?;
     Ok(if all.is_empty() { Answer::No } else { Answer::Yes })
+}
+
+/// Which sender may have been meant, where none has that name.
+fn unheard(filter: &Filter, all: &[Listed<'_>]) -> String {
+    let Some(from) = filter.from() else { return String::new() };
+    let mut senders: Vec<&str> = all.iter().filter_map(|message| message.shows.from.as_deref()).collect();
+    senders.sort_unstable();
+    senders.dedup();
+    if senders.contains(&from) { String::new() } else { near::meant(from, senders) }
 }
 
 /// The whole answer for `--json`.
@@ -71,7 +88,7 @@ pub(super) struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    pub(super) fn of(shows: &'a Shows<'a>, standing: &'a Standing, path: &Path, from_log: bool) -> Self {
+    pub(super) fn of(shows: &'a Shows<'a>, standing: &'a Standing, path: String, from_log: bool) -> Self {
         Self {
             id: &shows.id,
             kind: shows.kind.as_deref(),
@@ -84,13 +101,18 @@ impl<'a> Object<'a> {
             targets: &shows.targets,
             change: shows.change.as_deref(),
             re: shows.re.as_deref(),
-            path: path.to_string_lossy().into_owned(),
+            path,
             shown_from: if from_log { "log" } else { "message" },
         }
     }
 
     pub(super) fn of_listed(message: &'a Listed<'a>) -> Self {
-        Self::of(&message.shows, &message.standing, &message.path(), message.from_log)
+        Self::of(
+            &message.shows,
+            &message.standing,
+            message.path().into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned()),
+            message.from_log,
+        )
     }
 }
 

@@ -44,13 +44,13 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str) -> Outcome {
         || {
             let added = |one: &inbox::Added| json!({ "at": one.at, "by": one.by, "text": one.text, "reads": one.reads });
             let shows = Shows::of(&message);
-            let mut object = json!(Object::of(&shows, &message.standing, &message.path, false));
+            let mut object = json!(Object::of(&shows, &message.standing, message.path.to_string_lossy().into_owned(), false));
             object["schema"] = 1.into();
             object["header"] = message.header.object();
             object["body"] = message.body().into();
             object["held"] = held.iter().map(|(name, data)| json!({ "name": name, "text": data })).collect();
             object["added"] = message.standing.added.iter().map(added).collect();
-            object["answer"] = message.standing.answer.as_ref().map_or(Value::Null, added);
+            object["answer"] = message.standing.answer.as_ref().map_or(Value::Null, |answer| added(answer));
             object
         },
     )?;

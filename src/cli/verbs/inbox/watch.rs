@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Mail;
+use super::filter::Filter;
 use super::list::{self, Object};
 use crate::cli::context::Context;
 use crate::cli::{Answer, Outcome};
@@ -13,7 +14,8 @@ use crate::sys::{disk, term};
 /// How often is looked: one look at each inbox's directory.
 const PAUSE: Duration = Duration::from_millis(500);
 
-pub(super) fn run(context: &Context, mail: &Mail) -> Outcome {
+pub(super) fn run(context: &Context, mail: &Mail, filter: &Filter) -> Outcome {
+    let fits = filter.of(context);
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut looked = vec![None; mail.boxes.len()];
     loop {
@@ -35,7 +37,9 @@ pub(super) fn run(context: &Context, mail: &Mail) -> Outcome {
             }
             fresh.sort_by(|a, b| a.shows.id.cmp(&b.shows.id));
             for message in fresh {
-                context.stream(|out| list::table(context, std::slice::from_ref(&message), out), &Object::of_listed(&message))?;
+                if fits(&message) {
+                    context.stream(|out| list::table(context, std::slice::from_ref(&message), out), &Object::of_listed(&message))?;
+                }
                 seen.insert(message.key);
             }
         }
