@@ -49,8 +49,53 @@ pub fn setup(home: &Path, state: &Path, program: &Path) -> Result<Setup, PathErr
     Ok(setup)
 }
 
-/// Adds the directories that are missing up to `dir`.
-fn missing_dirs(dir: &Path, plan: &mut Plan) -> Result<(), PathError> {
+/// The skill that tells agents how to work where directories have owners, as it ships.
+pub const SKILL: &str = include_str!("../../docs/skill/loci/SKILL.md");
+
+/// Adds to a setup what puts the skill into the home level: the file in `~/.loci/skills`, and a link to its folder
+/// where harnesses look for skills of their user.
+///
+/// # Errors
+/// Where the disk can't say what is there.
+pub fn add_skill(setup: &mut Setup, home: &Path, user_home: &Path) -> Result<(), PathError> {
+    let folder = home.join(".loci/skills/loci");
+    let file = folder.join("SKILL.md");
+    match disk::read_if_there(&file)? {
+        None => {
+            missing_dirs(&folder, &mut setup.plan)?;
+            setup.plan.steps.push(Step::Write { path: file, data: SKILL.into(), mode: None, was: None });
+        }
+        Some(text) if text == SKILL.as_bytes() => {}
+        Some(_) => setup.kept.push((file, "it is another one than comes with this loci: it stays; take it away to have that one")),
+    }
+    for dotdir in [".claude", ".agents"] {
+        let link = user_home.join(dotdir).join("skills/loci");
+        // Where the folder is ours already, by whatever link, there is nothing to do.
+        let leads = disk::canonical(&link).ok();
+        if leads.is_some() && leads == disk::canonical(&folder).ok() {
+            continue;
+        }
+        let through = link.parent().and_then(|skills| disk::canonical(skills).ok());
+        if through.is_some() && through == disk::canonical(&home.join(".loci/skills")).ok() {
+            continue;
+        }
+        if disk::look(&link)?.is_some() {
+            setup.kept.push((link, "something else is there: it stays"));
+        } else {
+            if let Some(skills) = link.parent() {
+                missing_dirs(skills, &mut setup.plan)?;
+            }
+            setup.plan.steps.push(Step::Link { path: link, target: folder.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Adds the directories that are missing up to `dir` to a plan.
+///
+/// # Errors
+/// Where the disk can't say what is there.
+pub fn missing_dirs(dir: &Path, plan: &mut Plan) -> Result<(), PathError> {
     let mut path = PathBuf::new();
     let mut missing = false;
     for part in dir.components() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, ValueEnum};
+use clap::{Args as ClapArgs, Parser, ValueEnum, ValueHint};
 
 use super::verbs::Verb;
 
@@ -31,10 +31,10 @@ pub struct Global {
     #[arg(long, hide_possible_values = true, hide_default_value = true, global = true, help_heading = EVERYWHERE, display_order = 900, value_enum, value_name = "WHEN", default_value = "auto")]
     pub color: When,
     /// The directory that bounds `tree` and the clock
-    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,
     /// Where the agent stands (default: here)
-    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub at: Option<PathBuf>,
     /// Who asks (default: LOCI_AGENT, else the body you are in)
     #[arg(long = "as", global = true, help_heading = EVERYWHERE, display_order = 900, value_name = "AGENT")]

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use clap::{Command, CommandFactory as _};
 
 use super::args::{Args, EVERYWHERE};
+use super::failure::Failure;
+use super::near;
 
 /// The groups of `loci --help`, and their verbs in the order in which they are met.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -16,7 +18,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Run on a schedule", &["clock", "jobs", "ledger", "loop", "mirror"]),
     ("Grant (people only)", &["requests", "approve", "deny", "trust", "grants", "connect", "disconnect"]),
     ("Be asked (called by harnesses)", &["gate", "hook", "hooks"]),
-    ("Help yourself", &["init", "demo", "help"]),
+    ("Help yourself", &["init", "demo", "completions", "man", "help"]),
 ];
 
 /// The command with its verbs grouped.
@@ -40,18 +42,44 @@ fn grouped(command: &Command) -> String {
         let _ = writeln!(text, "{title}:");
         for verb in *verbs {
             let about = command.find_subcommand(verb).and_then(Command::get_about).map(ToString::to_string).unwrap_or_default();
-            let _ = writeln!(text, "  {verb:<10}  {about}");
+            let _ = writeln!(text, "  {verb:<11}  {about}");
         }
         text.push('\n');
     }
     text
 }
 
+/// The command as the parser sees it: with all that its verbs inherit.
+#[must_use]
+pub fn built() -> Command {
+    let mut root = command();
+    root.build();
+    root
+}
+
+/// The verb that some words name, or one of its own verbs.
+///
+/// # Errors
+/// Where there is none of that name.
+pub fn find<'a>(root: &'a mut Command, words: &[String]) -> Result<&'a mut Command, Failure> {
+    let mut found = root;
+    for word in words {
+        let near = near::meant(word, found.get_subcommands().map(Command::get_name));
+        let none = || Failure::new("usage", format!("there is no verb `{}`{near}", words.join(" "))).hint("loci --help");
+        found = found.find_subcommand_mut(word).ok_or_else(none)?;
+    }
+    Ok(found)
+}
+
+/// The groups of verbs, each with its title, in the order in which they are met.
+pub fn groups() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    GROUPS.iter().copied()
+}
+
 /// The help of everything, one verb after the other.
 #[must_use]
 pub fn all() -> String {
-    let mut root = command();
-    root.build();
+    let mut root = built();
     let mut text = root.render_help().to_string();
     describe(&mut text, &root, "loci");
     text
@@ -60,14 +88,19 @@ pub fn all() -> String {
 fn describe(text: &mut String, command: &Command, path: &str) {
     for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
         let path = format!("{path} {}", verb.get_name());
-        // What holds for every verb stands at the top, once.
-        let own = verb.clone().mut_args(|arg| {
-            let everywhere = arg.get_help_heading() == Some(EVERYWHERE) || arg.get_id() == "help";
-            if everywhere { arg.hide(true) } else { arg }
-        });
-        let _ = write!(text, "\n---- {path}\n\n{}", own.clone().render_long_help());
+        let _ = write!(text, "\n---- {path}\n\n{}", own(verb));
         describe(text, verb, &path);
     }
+}
+
+/// The help of one verb without what holds for every verb.
+#[must_use]
+pub fn own(verb: &Command) -> String {
+    let mut own = verb.clone().mut_args(|arg| {
+        let everywhere = arg.get_help_heading() == Some(EVERYWHERE) || arg.get_id() == "help";
+        if everywhere { arg.hide(true) } else { arg }
+    });
+    own.render_long_help().to_string()
 }
 
 #[cfg(test)]
@@ -99,6 +132,18 @@ mod tests {
         assert!(all.contains("--json") && all.contains("--note <TEXT>"));
         let text = root.find_subcommand_mut("disconnect").map(|verb| verb.render_help().to_string()).unwrap_or_default();
         assert!(text.contains("What was connected") && !text.contains("others are let through"), "{text}");
+    }
+
+    /// A verb that calls something of its own by the name of such a flag would lose it.
+    #[test]
+    fn what_holds_everywhere_can_be_said_everywhere() {
+        fn visit(command: &Command, path: &str) {
+            for flag in ["json", "color", "root", "at", "as", "verbose"] {
+                assert!(command.get_arguments().any(|arg| arg.get_long() == Some(flag)), "{path} lacks --{flag}");
+            }
+            command.get_subcommands().for_each(|verb| visit(verb, &format!("{path} {}", verb.get_name())));
+        }
+        visit(&built(), "loci");
     }
 
     #[test]

@@ -125,8 +125,11 @@ fn usage(error: &clap::Error) -> ExitCode {
             term::err(&format!("error: a verb is missing\n\n{text}"));
         } else {
             let failure = Failure::new("usage", one_line(&text));
-            match meant {
-                Some(meant) => failure.hint(meant).show(false),
+            // A verb that is not there has no help either.
+            let verb = env::arguments().into_iter().find(|word| !word.as_encoded_bytes().starts_with(b"-"));
+            let known = verb.is_some_and(|verb| help::command().find_subcommand(verb).is_some());
+            match meant.or_else(|| (!known).then(|| "loci --help".to_owned())) {
+                Some(hint) => failure.hint(hint).show(false),
                 None => failure.show(false),
             }
         }

@@ -10,6 +10,7 @@ use super::surface::Surface;
 use super::{Level, LoadoutError, Settled, history, wear};
 use crate::sys::disk::{self, Kind};
 use crate::sys::journal::{Held, Scratch};
+use crate::sys::pinned::Pins;
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{random, shown, time};
 
@@ -170,8 +171,27 @@ pub fn all(stores: &Stores) -> Result<(Vec<Archive>, Vec<LoadoutError>), Loadout
 /// Where the name is taken or none, the surface is empty, or the copy fails or differs; then nothing
 /// is left behind.
 pub fn save(level: &Level, store: &Path, name: &str, harness: &str, surface: &Surface) -> Result<(Archive, Settled), LoadoutError> {
+    save_if(level, store, name, harness, surface, |_| true)
+}
+
+/// As [`save`], where `judge` lets the directory be made: it is asked under the lock, since what was judged before may
+/// lead elsewhere by now.
+///
+/// # Errors
+/// As [`save`], and [`LoadoutError::Elsewhere`] where it is not let.
+pub fn save_if(
+    level: &Level,
+    store: &Path,
+    name: &str,
+    harness: &str,
+    surface: &Surface,
+    judge: impl FnOnce(&Path) -> bool,
+) -> Result<(Archive, Settled), LoadoutError> {
     check_name(name)?;
     let (held, settled) = wear::begin(level, "loci loadout archive")?;
+    if !judge(&store.join(name)) {
+        return Err(LoadoutError::Elsewhere(level.dir.clone()));
+    }
     Ok((put(&held, level, store, name, harness, surface)?, settled))
 }
 
@@ -291,10 +311,29 @@ pub(super) fn copy_to(source: &Path, target: &Path, left_out: &[PathBuf]) -> Res
 /// # Errors
 /// Where there is none of the name, or it can't be removed.
 pub fn remove(level: &Level, stores: &Stores, names: &[String], what: &str) -> Result<Settled, LoadoutError> {
-    let (held, settled) = wear::begin(level, what)?;
+    remove_if(level, stores, names, what, |_| true)
+}
+
+/// As [`remove`], where `judge` lets each go: it is asked under the lock, about the directory that is then renamed away.
+///
+/// # Errors
+/// As [`remove`], and [`LoadoutError::Elsewhere`] where one is not let.
+pub fn remove_if(
+    level: &Level,
+    stores: &Stores,
+    names: &[String],
+    what: &str,
+    judge: impl Fn(&Path) -> bool,
+) -> Result<Settled, LoadoutError> {
+    let (mut held, settled) = wear::begin(level, what)?;
     for name in names {
         let archive = find(stores, name)?;
         let Some(store) = archive.dir.parent() else { continue };
+        let pins = Pins::of([archive.dir.as_path()])?;
+        if !judge(&pins.real(&archive.dir)) {
+            return Err(LoadoutError::Elsewhere(level.dir.clone()));
+        }
+        held.pin(pins);
         let away = store.join(format!(".loci-old-{}", random::hex20().map_err(LoadoutError::Random)?));
         let plan = Plan { steps: vec![Step::Rename { from: archive.dir.clone(), to: away.clone() }] };
         held.apply_with(&plan, &[Scratch { path: away, seal: None }], &|_, _| true)?;

@@ -367,3 +367,19 @@ fn an_empty_answer_is_said() {
         assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", wanted), "{args:?}");
     }
 }
+
+/// What harnesses and the registry keep in the home makes it no place of all that lies below; a body that lives there does.
+#[test]
+fn the_home_is_no_place_by_what_is_kept_there() {
+    let world = Sandbox::new();
+    world.file("home/.claude/settings.json", "{}\n").file("home/.loci/config.yaml", "{}\n").dir("home/p/sub");
+    let place = || world.loci("home/p/sub", ["where", "--json"]).exits(0).json()["learn"]["place"].clone();
+    assert_eq!(place(), Value::Null);
+    world.loci("home", ["tree"]).exits(1);
+    // The registry's link to the program, which `connect` makes, is no finding.
+    world.dir("home/.loci/bin").link("home/.loci/bin/loci", "/usr/bin/true");
+    world.loci("home", ["doctor"]).exits(0);
+    world.file("home/.loci/agent.md", "---\nid: ann\n---\n");
+    assert_eq!(place(), json!(world.path("home")));
+    world.loci("home", ["tree"]).exits(0);
+}

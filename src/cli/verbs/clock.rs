@@ -52,6 +52,7 @@ enum What {
     #[command(after_help = "Exit 1 where none runs.\n\nExample:\n  loci clock status --json")]
     Status {
         /// The root; default: the nearest directory up from here with a .loci-clock
+        #[arg(id = "status_root", value_name = "ROOT")]
         root: Option<PathBuf>,
     },
     /// Start the clock with the machine: a user unit of systemd, an agent of launchd, or a line for cron
@@ -65,6 +66,7 @@ enum What {
     )]
     Enroll {
         /// The directory with the .loci-clock
+        #[arg(id = "enroll_root", value_name = "ROOT")]
         root: PathBuf,
         /// Whatever job comes later is accepted too
         #[arg(long)]

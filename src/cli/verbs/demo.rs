@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::{Answer, Outcome};
+use crate::cli::{Answer, Outcome, grant};
+use crate::custody::person::Person;
 use crate::sys::process;
 use crate::sys::program::{Finished, Program};
 use crate::sys::{disk, env, random, shown, term};
@@ -28,12 +29,22 @@ pub struct Args {
 /// What the story is about: a file of the billing service, as it is and as somebody wants it.
 const MONEY: &str = "pub fn cents(amount: f64) -> i64 {\n    (amount * 100.0) as i64\n}\n";
 const MONEY_WANTED: &str = "pub fn cents(amount: f64) -> i64 {\n    (amount * 100.0).round() as i64\n}\n";
+/// What she wants after that.
+const MONEY_MORE: &str = "/// Rounded to the nearest.\npub fn cents(amount: f64) -> i64 {\n    (amount * 100.0).round() as i64\n}\n";
+/// A job, the script that says it has done it, and the script that does it.
+const JOB: &str = "---\nwhen: {cron: \"0 3 * * *\"}\nrun: ./report.sh\ndeliverables: [out/report.md]\n---\n";
+const CLAIMS: &str = "#!/bin/sh\necho 'report written'\n";
+const DOES: &str = "#!/bin/sh\nmkdir -p out && echo '42 invoices' > out/report.md\n";
 
 /// Runs the verb.
 ///
 /// # Errors
-/// Where the scratch folder can't be made, or a step of the story does not end as it should.
+/// Inside an agent's session; where the scratch folder can't be made, or a step of the story does not end as it should.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    if let Person::No(evidence) = grant::person(context) {
+        let why = format!("the demo plays a person as well, who grants what only a person may, and none asks here: {evidence}");
+        return Err(Failure::new("grant", why).hint("loci help --all"));
+    }
     let scratch = make_scratch(context)?;
     let mut story = Story { context, repo: scratch.join("repo"), home: scratch.join("home"), told: Vec::new(), program: own_program()? };
     let told = story.tell();
@@ -88,10 +99,10 @@ impl Story<'_> {
         let read = json!({ "file_path": file });
         self.asks(0, "Read", &read)?;
 
-        self.say("She writes to it. The write does not happen; this is what her model reads instead:")?;
+        self.say("She writes to it. The write does not happen; this is what her model reads instead.")?;
         let write = json!({ "file_path": file, "content": MONEY_WANTED });
         self.asks(2, "Write", &write)?;
-        self.unchanged(&file)?;
+        self.holds(&file, MONEY)?;
 
         self.say("The same attempt again is no second message. Billing finds one piece of work in its inbox.")?;
         self.asks_quietly("Write", &write)?;
@@ -99,24 +110,90 @@ impl Story<'_> {
         let id = self.first_message()?;
         self.loci(0, &["inbox", "show", &id])?;
 
-        self.say("Billing takes it, writes a version of its own (it is its directory: the gate says yes) and answers.")?;
-        self.loci(0, &["inbox", "take", &id, "--as", "billing"])?;
+        self.say("What only she knows goes along: what she has read, and what she wants.")?;
+        let words = "I read money.rs; a fraction of a cent is cut off, my idea is to round";
+        self.loci_in(&self.repo.join("agents/alice"), 0, &["handover", &id, words])?;
+
+        self.say("Billing takes it, brings the change in, and answers. It is its directory: the gate says yes.")?;
         self.loci(0, &["check", "--as", "billing", "services/billing/money.rs"])?;
-        disk::replace(&file, MONEY_WANTED.as_bytes(), None)?;
+        self.loci(0, &["inbox", "take", &id, "--as", "billing"])?;
+        self.loci(0, &["inbox", "apply", &id, "--as", "billing"])?;
+        self.holds(&file, MONEY_WANTED)?;
         self.loci(0, &["inbox", "done", &id, "--as", "billing", "--reply", "rounded, in the one place that knows how"])?;
         self.loci(0, &["inbox", "alice"])?;
 
-        self.say("Equipment is renaming. Billing puts a skill aside, and takes that back.")?;
-        let billing = self.repo.join("services/billing");
-        self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
-        self.loci_in(&billing, 0, &["toggle", "skills/inbox", "off"])?;
-        self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
-        self.loci_in(&billing, 0, &["toggle", "skills/inbox", "on"])?;
-        self.loci_in(&billing, 0, &["loadout", "id", "--with", "skills,agents"])?;
+        self.equips()?;
+        self.keeps_time()?;
+        self.wakes(&file)?;
 
         self.say("All of it is files. Nothing runs in the background, and the tree is the only register.")?;
         self.loci(0, &["tree"])?;
         self.say("Now yours: `loci init`, then `loci new DIR`, `loci connect claude`, and start the agent in DIR.")
+    }
+
+    /// A set is put on and taken off; the hash tells that all is as before.
+    fn equips(&mut self) -> Result<(), Failure> {
+        let billing = self.repo.join("services/billing");
+        let id = ["loadout", "id", "--with", "skills,agents"];
+        self.say("Equipment is renaming. Billing puts a skill aside, and keeps how things are now as a set.")?;
+        self.loci_in(&billing, 0, &id)?;
+        self.loci_in(&billing, 0, &["toggle", "skills/inbox", "off"])?;
+        self.loci_in(&billing, 0, &["sets", "save", "focus"])?;
+        self.loci_in(&billing, 0, &["toggle", "skills/inbox", "on"])?;
+        self.say("The set is put on and taken back. The hash of what the files are says that nothing is left of it.")?;
+        self.loci_in(&billing, 0, &["equip", "focus"])?;
+        self.loci_in(&billing, 0, &id)?;
+        self.loci_in(&billing, 0, &["unequip"])?;
+        self.loci_in(&billing, 0, &id)
+    }
+
+    /// A job that ends with zero and leaves nothing, and the same job doing its work.
+    fn keeps_time(&mut self) -> Result<(), Failure> {
+        self.say("A job says when, what, and what must be left behind. A person lets it run.")?;
+        disk::make_dirs(&self.repo.join(".loci-clock/jobs"))?;
+        self.writes(".loci-clock/jobs/report.md", JOB, 0o644)?;
+        self.writes("report.sh", CLAIMS, 0o755)?;
+        self.loci(0, &["clock", "enroll", "."])?;
+        self.say("It exits with zero and leaves nothing. Success is the file, so this is none, and it stays in the ledger.")?;
+        self.loci(1, &["jobs", "run", "report"])?;
+        self.loci(1, &["ledger"])?;
+        self.say("The script is mended, and looked at again by a person, since what runs has changed.")?;
+        self.writes("report.sh", DOES, 0o755)?;
+        self.loci(0, &["jobs", "accept", "report"])?;
+        self.loci(0, &["jobs", "run", "report"])?;
+        self.loci(0, &["ledger"])
+    }
+
+    /// Mail wakes its owner, who is judged by the answer.
+    fn wakes(&mut self, file: &Path) -> Result<(), Failure> {
+        self.say("Both together: mail may wake its owner, once a person has armed that. A script plays the model here.")?;
+        let model = format!(
+            "#!/bin/sh\ncat > /dev/null    # what woke it\nid=$('{0}' inbox | grep ' new ' | cut -d ' ' -f 1)\n\
+             '{0}' inbox apply \"$id\" && '{0}' inbox done \"$id\" --reply 'brought in as it was'\n",
+            self.program.to_string_lossy().replace('\'', "'\\''")
+        );
+        disk::make_dirs(&self.home.join(".loci/runtimes"))?;
+        let script = self.home.join("model.sh");
+        disk::write_new(&script, model.as_bytes(), 0o755)?;
+        let socket = format!("---\nprogram: {}\n---\n", Value::from(script.to_string_lossy()));
+        disk::write_new(&self.home.join(".loci/runtimes/script.md"), socket.as_bytes(), 0o644)?;
+        let identity = "---\nid: billing\nruntime: script\nwake: [delegation]\n---\n";
+        self.writes("services/billing/.loci/agent.md", identity, 0o644)?;
+        self.loci(0, &["jobs", "arm", "wake:billing"])?;
+        self.asks_quietly("Write", &json!({ "file_path": file, "content": MONEY_MORE }))?;
+        self.say("Alice has tried to write again. The clock would see it within seconds; here it is told to look now.")?;
+        self.loci(0, &["jobs", "run", "wake:billing"])?;
+        self.holds(file, MONEY_MORE)?;
+        self.loci(0, &["inbox", "billing"])?;
+        self.loci(0, &["inbox", "alice"])
+    }
+
+    /// Writes a file of the repository, and shows it.
+    fn writes(&mut self, path: &str, text: &str, mode: u32) -> Result<(), Failure> {
+        disk::replace(&self.repo.join(path), text.as_bytes(), Some(mode))?;
+        self.told.push(json!({ "file": path, "text": text }));
+        let lines: String = text.lines().map(|line| format!("  {line}\n")).collect();
+        self.print(&format!("{path}:\n{lines}"))
     }
 
     /// What the narrator says.
@@ -206,12 +283,12 @@ impl Story<'_> {
         if done.code == Some(exit) { Ok(()) } else { Err(Failure::new("demo", format!("`{what}` ended with {:?}, not {exit}", done.code))) }
     }
 
-    /// Holds the story to its word: the refused write has left the file as it was.
-    fn unchanged(&self, file: &Path) -> Result<(), Failure> {
-        if disk::read(file)? == MONEY.as_bytes() {
+    /// Holds the story to its word: what stands in the file is what was said.
+    fn holds(&self, file: &Path, text: &str) -> Result<(), Failure> {
+        if disk::read(file)? == text.as_bytes() {
             Ok(())
         } else {
-            Err(Failure::new("demo", "the refused write changed the file").at(file, None))
+            Err(Failure::new("demo", "the file does not have what was told").at(file, None))
         }
     }
 

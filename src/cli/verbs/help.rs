@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::cli::context::Context;
-use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome, help};
 
 /// What `loci help` takes.
@@ -26,21 +25,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     } else if args.verb.is_empty() {
         help::command().render_help().to_string()
     } else {
-        one(&args.verb)?
+        help::find(&mut help::built(), &args.verb)?.render_long_help().to_string()
     };
     context.print(|| text.clone(), || json!({ "schema": 1, "help": text }))?;
     Ok(Answer::Yes)
-}
-
-fn one(path: &[String]) -> Result<String, Failure> {
-    let mut root = help::command();
-    root.build();
-    let mut found = &mut root;
-    for word in path {
-        match found.find_subcommand_mut(word) {
-            Some(next) => found = next,
-            None => return Err(Failure::new("usage", format!("there is no verb `{}`", path.join(" "))).hint("loci --help")),
-        }
-    }
-    Ok(found.render_long_help().to_string())
 }

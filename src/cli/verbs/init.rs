@@ -21,15 +21,36 @@ use crate::sys::{disk, env, process, shown};
 /// Set up the home level, and offer to connect the harnesses that are installed
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Makes ~/.loci, the state folder, and the link ~/.loci/bin/loci that hooks call; at a terminal it then\noffers to connect each harness that is installed, and shows what that would change. Elsewhere it connects none, unless\nyou say so with --yes. Once more does no harm.\n\nExamples:\n  loci init --dry-run\n  loci init --yes"
+    after_help = "Makes ~/.loci, the state folder, and the link ~/.loci/bin/loci that hooks call; at a terminal it then\noffers to connect each harness that is installed, and shows what that would change. Elsewhere it connects none, unless\nyou say so with --yes. --skill tells every agent of yours, in its own harness, how to work where directories have owners.\nOnce more does no harm.\n\nExamples:\n  loci init --dry-run\n  loci init --yes --skill"
 )]
 pub struct Args {
     /// Connect every harness that is installed, without asking
     #[arg(long)]
     yes: bool,
+    /// Put the skill for agents into ~/.loci/skills, and link it where harnesses look
+    #[arg(long)]
+    skill: bool,
     /// Print what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
+}
+
+impl Args {
+    /// How it was called, but for what changes nothing.
+    fn command(&self) -> String {
+        let word = |said: bool, word: &'static str| if said { word } else { "" };
+        format!("loci init{}{}", word(self.skill, " --skill"), word(self.yes, " --yes"))
+    }
+}
+
+/// What is missing at the home level, with the skill where it is wanted.
+fn missing(context: &Context, program: &Path, skill: bool) -> Result<Setup, Failure> {
+    let mut setup = home::setup(&context.home, &context.state, program)?;
+    if skill {
+        let user_home = context.env.user_home().unwrap_or_else(|| context.home.clone());
+        home::add_skill(&mut setup, &context.home, &user_home)?;
+    }
+    Ok(setup)
 }
 
 /// How often it is begun anew where somebody else sets up the same home.
@@ -43,16 +64,15 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let program = process::own_program()
         .and_then(|program| program.is_absolute().then_some(program).ok_or_else(|| std::io::ErrorKind::NotFound.into()))
         .map_err(|error| Failure::new("environment", "failed to find out which program this is").caused_by(&error))?;
-    let setup = home::setup(&context.home, &context.state, &program)?;
+    let setup = missing(context, &program, args.skill)?;
     let connects = args.yes && harnesses(context).iter().any(Harness::to_connect);
     if !args.dry_run
         && (!setup.plan.is_empty() || connects)
-        && let Some(answer) =
-            grant::or_request(context, &home::link(&context.home), if args.yes { "loci init --yes" } else { "loci init" })?
+        && let Some(answer) = grant::or_request(context, &home::link(&context.home), &args.command())?
     {
         return Ok(answer);
     }
-    let setup = if args.dry_run { setup } else { set_up(context, setup, &program)? };
+    let setup = if args.dry_run { setup } else { set_up(context, setup, &program, args.skill)? };
     let connected = if args.yes && !args.dry_run { connect_all(context)? } else { Vec::new() };
     let harnesses = harnesses(context);
     context.print(
@@ -69,7 +89,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Sets the home up. Of two at once, the one that comes second finds it done.
-fn set_up(context: &Context, first: Setup, program: &Path) -> Result<Setup, Failure> {
+fn set_up(context: &Context, first: Setup, program: &Path, skill: bool) -> Result<Setup, Failure> {
     // Where there is no state folder yet there is no place for a lock, and nothing that could be half changed.
     let _lock = if !first.plan.is_empty() && disk::is_dir(&context.state) {
         Some(near::hold(context, "init", &context.home.join(".loci"))?)
@@ -87,7 +107,7 @@ fn set_up(context: &Context, first: Setup, program: &Path) -> Result<Setup, Fail
             {
                 return Err(error.into());
             }
-            Err(_) => setup = home::setup(&context.home, &context.state, program)?,
+            Err(_) => setup = missing(context, program, skill)?,
         }
     }
     setup.plan.apply()?;
@@ -157,6 +177,10 @@ fn words(context: &Context, setup: &Setup, harnesses: &[Harness], connected: &[&
     }
     for (path, why) in &setup.kept {
         text.push_str(&format!("note: {}: {why}\n", shown::path(path)));
+    }
+    let skill = context.home.join(".loci/skills/loci/SKILL.md");
+    if !args.skill && matches!(disk::look(&skill), Ok(None)) {
+        text.push_str("the skill that tells agents how to work where directories have owners: loci init --skill\n");
     }
     if harnesses.is_empty() {
         text.push_str("no harness was found in PATH\n");

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod clock;
+pub mod completions;
 pub mod connect;
 pub mod delegate;
 pub mod demo;
@@ -22,6 +23,7 @@ pub mod jobs;
 pub mod ledger;
 pub mod loadout;
 pub mod loops;
+pub mod man;
 pub mod mirror;
 pub mod new;
 pub mod own;
@@ -129,6 +131,10 @@ pub enum Verb {
     Hooks(hooks::Args),
     /// Set up the home level, and offer to connect the harnesses that are installed
     Init(init::Args),
+    /// Print what bash, zsh or fish need to complete a command line
+    Completions(completions::Args),
+    /// Print the manual's page of a verb, or write all of them
+    Man(man::Args),
     /// Explain a verb, or print everything with --all
     Help(help::Args),
     /// Tell the whole story in a scratch folder, with the real pieces
@@ -190,6 +196,8 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Hooks(args) => hooks::run(context, args),
         Verb::Trust(args) => trust::run(context, args),
         Verb::Init(args) => init::run(context, args),
+        Verb::Completions(args) => completions::run(context, args),
+        Verb::Man(args) => man::run(context, args),
         Verb::Help(args) => help::run(context, args),
         Verb::Demo(args) => demo::run(context, args),
     }

@@ -11,7 +11,7 @@ use crate::cli::output;
 use crate::cli::wardrobe::{self, LevelFlag};
 use crate::cli::{Answer, Outcome, grant, near};
 use crate::loadout::set::{Scope, Set};
-use crate::loadout::{Level, Section, archive, find, wear};
+use crate::loadout::{Level, LoadoutError, Section, archive, find, wear};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{disk, shown};
 use crate::tree::dotdirs::IDENTITY;
@@ -129,6 +129,10 @@ fn save(context: &Context, level: &Level, name: &str, vendor: bool, dry: bool) -
         plan.check()?;
     } else {
         let (held, settled) = wear::begin(level, "loci sets save")?;
+        // What was judged before the lock may lead elsewhere by now.
+        if !grant::passes(context, &grant::changes(&level.dir, [&path])) {
+            return Err(LoadoutError::Elsewhere(level.dir.clone()).into());
+        }
         wardrobe::say_settled(context, &settled);
         held.apply(&plan)?;
     }

@@ -18,7 +18,7 @@ use crate::tree::dotdirs::{Dotdirs, RUNTIME};
 use crate::tree::find::Budget;
 use crate::tree::places::{self, Owner, Place, Prune};
 use crate::tree::readings::{self, Reading};
-use crate::tree::{real, settings};
+use crate::tree::{card, real, settings};
 
 /// What can be said to `loci tree`.
 #[derive(Debug, ClapArgs)]
@@ -58,6 +58,14 @@ pub(super) fn root(context: &Context, dir: Option<&Path>) -> Result<PathBuf, Fai
         return Err(Failure::new("io", format!("{} {what}", crate::sys::shown::path(&root.path))));
     }
     Ok(root.path)
+}
+
+/// Whether a directory is the home, where nobody lives and nobody owns it. It carries the registry and what harnesses keep
+/// there, for everything below; by that alone it is no place.
+pub(super) fn is_bare_home(context: &Context, dir: &Path) -> bool {
+    let user_home = context.env.user_home();
+    let is_home = [Some(&context.home), user_home.as_ref()].into_iter().flatten().any(|home| real::real(home, true).path == dir);
+    is_home && card::agent(dir).is_none() && card::owner(dir).is_none()
 }
 
 /// An owner in one word; a file that can't be read still says that there is one.
@@ -182,7 +190,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let root = root(context, args.dir.as_deref())?;
     let walked = places::walk(&root, &settings.dotdirs, Prune::Foreign);
     let mut diagnostics = walked.diagnostics;
-    let places = places::describe(&root, walked.spots);
+    let mut places = places::describe(&root, walked.spots);
+    places.retain(|place| !is_bare_home(context, &place.path));
     let table = read(context, reading, &places, &settings.dotdirs, &mut diagnostics);
     say(context, &diagnostics);
     context.print(

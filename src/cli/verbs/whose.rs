@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 
 use super::resolve::{diagnostic_json, say};
-use super::tree::{owner_json, owner_word};
+use super::tree::{is_bare_home, owner_json, owner_word};
 use crate::cli::context::Context;
 use crate::cli::near;
 use crate::cli::output::{self, text_of};
@@ -56,12 +56,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let owner = places::owner_of(&real.path);
     let carries = |dir: &Path| !settings.dotdirs.names(dir) && !dotdirs::at(dir, &settings.dotdirs, &mut Vec::new()).is_empty();
-    // The home carries the registry and what harnesses keep there, for everything below: where nobody lives and nobody
-    // owns it, it is no place of this path.
-    let homes: Vec<PathBuf> =
-        [Some(&context.home), context.env.user_home().as_ref()].into_iter().flatten().map(|home| real::real(home, true).path).collect();
-    let bare = |dir: &Path| homes.iter().any(|home| home == dir) && card::agent(dir).is_none() && card::owner(dir).is_none();
-    let place = climb::nearest(&real.path, |dir| carries(dir) && !bare(dir));
+    let place = climb::nearest(&real.path, |dir| carries(dir) && !is_bare_home(context, dir));
     let body = climb::up(&real.path).find_map(|dir| Some((dir.to_owned(), card::agent(dir)?)));
     let view = climb::nearest(&real.path, |dir| disk::is_dir(&dir.join(dotdirs::RENDER)));
     let image = view.and_then(readings::image);

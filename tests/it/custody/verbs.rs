@@ -383,7 +383,7 @@ fn what_was_meant() {
 fn an_empty_list_answers_no() {
     let world = fixture();
     world.file("home/repo/a/.loci/agent.md", "---\nid: eve\n---\n");
-    for args in [&["inbox"][..], &["requests"], &["grants"], &["sets"], &["loadout", "list"], &["trail"]] {
+    for args in [&["inbox"][..], &["requests"], &["grants"], &["sets"], &["loadout", "list"], &["loadout", "status"], &["trail"]] {
         let run = world.loci("home/repo/a", args);
         assert_eq!(run.code, Some(1), "{args:?}: {run:?}");
         let said = Run::of(world.command("home/repo/a").args(args).arg("--json"), None);
@@ -467,4 +467,31 @@ fn an_inbox_is_listed_in_part() {
     assert!(run.stderr.contains("did you mean `alice`?"), "{}", run.stderr);
     world.loci("home/repo", ["inbox", "--since", "soon"]).exits(2);
     world.loci("home/repo", ["inbox", "--open", "--done"]).exits(2);
+}
+
+/// A toggle, a set or a saved loadout in somebody's directory is refused like a write, and becomes work for the owner.
+#[test]
+fn what_is_worn_in_anothers_directory_is_handed_over() {
+    let world = fixture();
+    world.file("home/repo/owned/.loci/rules/r.md", "x\n").file("home/repo/owned/CLAUDE.md", "x\n");
+    for args in [
+        &["toggle", "rules/r", "off", "--level", "owned"][..],
+        &["sets", "save", "s", "--level", "owned"],
+        &["loadout", "archive", "calm", "--here", "--level", "owned"],
+    ] {
+        let run = inside(&world, "home/repo", args).exits(1);
+        assert!(run.stderr.contains("refused: ") && run.stderr.contains("handed over to bob as "), "{args:?}: {run:?}");
+        // The same once more is not filed again; a dry run files nothing.
+        let before = world.snapshot("home/repo/owned/.loci/memory/inbox/new").len();
+        let args: Vec<&str> = args.iter().copied().chain(["--json"]).collect();
+        let said = inside(&world, "home/repo", &args).exits(1).json();
+        assert_eq!(said["filed"].as_array().unwrap().len(), 1, "{said}");
+        let dry: Vec<&str> = args.iter().copied().chain(["--dry-run"]).collect();
+        assert_eq!(inside(&world, "home/repo", &dry).exits(1).json()["filed"], json!([]));
+        assert_eq!(world.snapshot("home/repo/owned/.loci/memory/inbox/new").len(), before);
+    }
+    let all = world.loci("home/repo", ["inbox", "bob", "--json"]).exits(0).json();
+    let changes: Vec<&str> = all["messages"].as_array().unwrap().iter().map(|one| one["change"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["command", "command", "command"]);
+    assert!(world.path("home/repo/owned/.loci/rules/r.md").exists());
 }

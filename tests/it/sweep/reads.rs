@@ -44,6 +44,8 @@ pub(crate) fn rows() -> Vec<(&'static str, &'static str)> {
         ("mirror state", "mirror state main"),
         ("hooks status", "hooks status"),
         ("help", "help --all"),
+        ("man", "man run"),
+        ("completions", "completions bash"),
     ]
 }
 

@@ -55,7 +55,7 @@ pub(super) fn status(context: &Context, level: &Level) -> Outcome {
                 vec![item.state().word().to_owned(), item.label(), item.dotdir.clone(), remark.to_owned()]
             })
             .collect();
-        output::table(&rows)
+        if rows.is_empty() { "nothing here could be on or off\n".to_owned() } else { output::table(&rows) }
     };
     let object = || {
         let items: Vec<Value> = found
@@ -72,7 +72,7 @@ pub(super) fn status(context: &Context, level: &Level) -> Outcome {
         json!({ "schema": 1, "level": level.dir.to_string_lossy(), "items": items, "open": wardrobe::open(level).unwrap_or_default() })
     };
     context.print(words, object)?;
-    Ok(Answer::Yes)
+    Ok(if found.items.is_empty() { Answer::No } else { Answer::Yes })
 }
 
 pub(super) fn show(context: &Context, level: &Level, pieces: &Pieces) -> Outcome {

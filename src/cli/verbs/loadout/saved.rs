@@ -37,7 +37,8 @@ pub(super) fn save(context: &Context, level: &Level, stores: &Stores, name: &str
         }
         digest::of(&level.dir, &surface)?
     } else {
-        let (archive, settled) = archive::save(level, store, name, HARNESS, &surface)?;
+        let passes = |dir: &Path| grant::passes(context, &grant::changes(&level.dir, [&dir.to_owned()]));
+        let (archive, settled) = archive::save_if(level, store, name, HARNESS, &surface, passes)?;
         wardrobe::say_settled(context, &settled);
         archive.record.hash
     };
@@ -120,7 +121,7 @@ pub(super) fn list(context: &Context, stores: &Stores) -> Outcome {
             let short: String = one.record.hash.chars().take(digest::VERSION.len() + 12).collect();
             vec![shown::text(&one.name).to_string(), short, shown::text(&one.record.made).to_string(), context.shown(&one.dir)]
         };
-        output::table(&archives.iter().map(row).collect::<Vec<_>>())
+        if archives.is_empty() { "nothing is saved\n".to_owned() } else { output::table(&archives.iter().map(row).collect::<Vec<_>>()) }
     };
     let object = || {
         let rows: Vec<Value> = archives
@@ -155,12 +156,16 @@ pub(super) fn remove(
         return Ok(answer);
     }
     if !dry && !names.is_empty() {
-        let settled = archive::remove(level, stores, &names, what)?;
+        let passes = |dir: &Path| grant::passes(context, &grant::changes(&level.dir, [&dir.to_owned()]));
+        let settled = archive::remove_if(level, stores, &names, what, passes)?;
         wardrobe::say_settled(context, &settled);
     }
     let done = if dry { "would be removed" } else { "removed" };
     context.print(
-        || names.iter().map(|name| format!("{done}: {}\n", shown::text(name))).collect(),
+        || match names.as_slice() {
+            [] => "nothing to remove\n".to_owned(),
+            names => names.iter().map(|name| format!("{done}: {}\n", shown::text(name))).collect(),
+        },
         || json!({ "schema": 1, "dry_run": dry, "removed": names }),
     )?;
     Ok(Answer::Yes)
