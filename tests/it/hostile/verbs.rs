@@ -42,8 +42,8 @@ const DRY: &[&str] = &[
     "exec --dry-run -- true",
 ];
 
-/// What hashes a loadout, or lists it by its content, reads all of it: that is what it is asked for.
-const READ_ALL: &[&str] = &["loadout id", "loadout active", "loadout diff", "loadout show", "loadout archive"];
+/// What hashes a loadout or a body, or lists it by its content, reads all of it: that is what it is asked for.
+const READ_ALL: &[&str] = &["inherit", "loadout id", "loadout active", "loadout diff", "loadout show", "loadout archive"];
 
 /// How a call ended and what it cost.
 struct Call {

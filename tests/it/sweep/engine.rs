@@ -422,7 +422,9 @@ fn names(text: &str, path: &Path, cwd: &Path) -> bool {
         let from_here = path.strip_prefix(cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
         [Some(path), from_here].into_iter().flatten().any(|path| text.contains(&format!("{}{end}", same(&path.to_string_lossy()))))
     };
-    said(path, "") || path.parent().is_some_and(|folder| said(folder, "/"))
+    let aside = path.iter().position(|part| is_leftover(&part.to_string_lossy()));
+    let aside = aside.map(|at| path.iter().take(at).collect::<PathBuf>());
+    said(path, "") || path.parent().is_some_and(|folder| said(folder, "/")) || aside.is_some_and(|folder| said(&folder, "/.loci-"))
 }
 
 /// The faults of an operation. All three errors at each one where `LOCI_SWEEP=all` says so, else they take turns.
