@@ -75,6 +75,8 @@ pub struct Socket {
     pub harness: Option<String>,
     /// How many seconds it may take to end once it was told to.
     pub grace: u64,
+    /// Why it can't be run in a jail; `None`: it can.
+    pub unjailed: Option<String>,
     /// Instruction files that it reads at the top of the directory.
     pub instructions: Vec<String>,
     /// Whether only the first of them that is there is read.

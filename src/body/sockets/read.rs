@@ -8,7 +8,7 @@ use crate::text::header::{self, Header, Status};
 use crate::text::near;
 
 /// The keys of a socket file.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "description",
     "program",
     "headless",
@@ -21,6 +21,7 @@ const KEYS: [&str; 18] = [
     "needs",
     "harness",
     "grace",
+    "unjailed",
     "instructions",
     "first_only",
     "imports",
@@ -47,7 +48,7 @@ pub(super) fn read(mut socket: Socket, path: &Path, text: &[u8]) -> Result<Socke
         ($($key:ident: $how:ident),+ $(,)?) => { $(if let Some(value) = take.$how(stringify!($key))? { socket.$key = value.into(); })+ };
     }
     set!(description: text, program: text, headless: words, interactive: words, model: words, session: words, resume: words, last: words);
-    set!(told: text, needs: words, harness: text, instructions: words, first_only: flag, imports: flag, rules: words, skills: words, agents: words);
+    set!(told: text, needs: words, harness: text, unjailed: text, instructions: words, first_only: flag, imports: flag, rules: words, skills: words, agents: words);
     if let Some(seconds) = take.seconds("grace")? {
         socket.grace = seconds;
     }

@@ -125,32 +125,40 @@ impl Found<'_, '_> {
     pub(super) fn reads(&mut self, last: &str, recv: Option<&Val>, a: &Args) -> Option<Val> {
         let empty = Val::default();
         let arg = |n: usize| a.pos.get(n).unwrap_or(&empty);
-        match (last, self.lang) {
-            (
-                "read" | "readlines" | "read_text" | "readFileSync" | "readFile" | "readlink" | "slurp" | "slurp_utf8"
-                | "file_get_contents" | "lines" | "foreach" | "readline" | "getlines",
-                _,
-            ) => {
-                if recv.is_some_and(|r| r.from == "open") {
-                    let r = recv.cloned().unwrap_or_default();
-                    return Some(if last == "readlines" {
-                        Val::many(r.any.iter().flat_map(|t| t.lines().map(str::to_owned)).collect())
-                    } else {
-                        Val { any: r.any, ..Val::default() }
-                    });
-                }
-                let p = if a.pos.is_empty() { recv.cloned().unwrap_or_default() } else { arg(0).clone() };
-                if p.any.first().is_some_and(|x| x == "0" || x == "/dev/stdin") {
-                    return self.name("STDIN");
-                }
-                let v = self.open(&p, None, false);
-                return Some(if matches!(last, "readlines" | "lines" | "foreach") {
-                    Val::many(v.any.iter().flat_map(|t| t.lines().map(str::to_owned)).collect())
+        if matches!(
+            last,
+            "read"
+                | "readlines"
+                | "read_text"
+                | "readFileSync"
+                | "readFile"
+                | "readlink"
+                | "slurp"
+                | "slurp_utf8"
+                | "file_get_contents"
+                | "lines"
+                | "foreach"
+                | "readline"
+                | "getlines"
+        ) {
+            if recv.is_some_and(|r| r.from == "open") {
+                let r = recv.cloned().unwrap_or_default();
+                return Some(if last == "readlines" {
+                    Val::many(r.any.iter().flat_map(|t| t.lines().map(str::to_owned)).collect())
                 } else {
-                    Val { any: v.any, ..Val::default() }
+                    Val { any: r.any, ..Val::default() }
                 });
             }
-            _ => {}
+            let p = if a.pos.is_empty() { recv.cloned().unwrap_or_default() } else { arg(0).clone() };
+            if p.any.first().is_some_and(|x| x == "0" || x == "/dev/stdin") {
+                return self.name("STDIN");
+            }
+            let v = self.open(&p, None, false);
+            return Some(if matches!(last, "readlines" | "lines" | "foreach") {
+                Val::many(v.any.iter().flat_map(|t| t.lines().map(str::to_owned)).collect())
+            } else {
+                Val { any: v.any, ..Val::default() }
+            });
         }
         None
     }

@@ -141,7 +141,7 @@ impl Engine<'_> {
                     inplace = Some(glued);
                     break;
                 }
-                if ch == '0' && lang == Lang::Perl || ch == 'l' && lang == Lang::Perl {
+                if matches!(ch, '0' | 'l') && lang == Lang::Perl {
                     // digits belong to it
                     while letters.get(k + 1).is_some_and(char::is_ascii_hexdigit) && letters[k + 1].is_ascii_digit() {
                         k += 1;

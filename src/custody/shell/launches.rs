@@ -32,8 +32,7 @@ impl Found<'_, '_> {
                 | "popen2e"
                 | "popen3",
                 _,
-            ) if !(self.lang == Lang::Python && matches!(last, "exec"))
-                && !(last == "exec" && recv.is_some_and(|r| !r.any.is_empty()) && self.lang == Lang::Node)
+            ) if !(last == "exec" && (self.lang == Lang::Python || self.lang == Lang::Node && recv.is_some_and(|r| !r.any.is_empty())))
                 && !(last == "spawn" && matches!(self.lang, Lang::Node | Lang::Python)) =>
             {
                 if self.lang == Lang::Node
@@ -45,7 +44,7 @@ impl Found<'_, '_> {
                 // `IO.popen(COMMAND, "w")`, `popen(COMMAND, "r")`: how the pipe is opened is no word of the command
                 let pipe =
                     |v: &Val| v.any.iter().all(|mode| matches!(mode.as_str(), "r" | "w" | "a" | "r+" | "w+" | "rb" | "wb" | "re" | "we"));
-                let named: Vec<&Val> = a.pos.iter().filter(|p| !p.any.is_empty() && !(last == "popen" && pipe(p))).collect();
+                let named: Vec<&Val> = a.pos.iter().filter(|p| !(p.any.is_empty() || last == "popen" && pipe(p))).collect();
                 if let Some(first) = named.first() {
                     if first.list {
                         self.argv(&(*first).clone(), &[], a.named("cwd"));
@@ -76,8 +75,8 @@ impl Found<'_, '_> {
             {
                 let first = a.pos.first().or_else(|| a.named("args")).cloned().unwrap_or_default();
                 let shell = a.raw.windows(3).any(|w| {
-                    matches!(&w[0], Tok::Name(n) if n == "shell") && matches!(&w[2], Tok::Name(n) if n == "True")
-                        || matches!(&w[0], Tok::Name(n) if n == "shell") && matches!(&w[2], Tok::Num(n) if n == "1")
+                    matches!(&w[0], Tok::Name(n) if n == "shell")
+                        && matches!(&w[2], Tok::Name(n) | Tok::Num(n) if matches!(n.as_str(), "True" | "1"))
                 });
                 if let Some(out) = a.named("stdout") {
                     let _ = out;

@@ -1,5 +1,7 @@
 //! A program in another language as tokens: names, strings with what stands inside of them, operators.
 
+use super::narrow::{DEDENT, INDENT};
+
 /// The languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lang {
@@ -34,7 +36,7 @@ pub(crate) enum Piece {
 /// Takes a program into tokens.
 pub(crate) fn lex(text: &str, lang: Lang) -> Vec<Tok> {
     let c: Vec<char> = text.chars().collect();
-    L { c: &c, i: 0, lang, out: Vec::new(), depth: 0 }.all()
+    L { c: &c, i: 0, lang, out: Vec::new(), depth: 0, indents: Vec::new(), brackets: 0, counted: 0 }.all()
 }
 
 pub(super) struct L<'a> {
@@ -43,6 +45,11 @@ pub(super) struct L<'a> {
     pub(super) lang: Lang,
     pub(super) out: Vec<Tok>,
     pub(super) depth: u32,
+    /// How far the open blocks are set in (Python).
+    pub(super) indents: Vec<usize>,
+    /// Brackets that are open, and up to which token they are counted.
+    pub(super) brackets: i32,
+    pub(super) counted: usize,
 }
 
 impl L<'_> {
@@ -97,6 +104,9 @@ impl L<'_> {
             '\n' => {
                 self.out.push(Tok::Line);
                 self.i += 1;
+                if self.lang == Lang::Python {
+                    self.blocks();
+                }
             }
             _ if x.is_whitespace() => self.i += 1,
             '#' if script && !(self.lang == Lang::Perl && self.i > 0 && self.c[self.i - 1] == '$') => self.skip_line(),
@@ -288,6 +298,36 @@ impl L<'_> {
         inner.contains(['*', '/', '.', '?', '{'])
             && !inner.contains(['<', '=', ';', '('])
             && self.c.get(self.i + 1 + inner.chars().count()) == Some(&'>')
+    }
+
+    /// Says where a block begins or ends, by how far the line is set in.
+    fn blocks(&mut self) {
+        let line = &self.c[self.i.min(self.c.len())..];
+        let deep = line.iter().take_while(|c| matches!(c, ' ' | '\t')).count();
+        if matches!(line.get(deep), None | Some('\n' | '\r' | '#')) || self.open_brackets() {
+            return;
+        }
+        while self.indents.last().is_some_and(|last| *last > deep) {
+            self.indents.pop();
+            self.out.push(Tok::Op(DEDENT.into()));
+        }
+        if self.indents.last().copied().unwrap_or(0) < deep {
+            self.indents.push(deep);
+            self.out.push(Tok::Op(INDENT.into()));
+        }
+    }
+
+    /// Whether a bracket is open: then the end of a line means nothing.
+    fn open_brackets(&mut self) -> bool {
+        for tok in &self.out[self.counted..] {
+            match tok {
+                Tok::Op(o) if matches!(o.as_str(), "(" | "[" | "{") => self.brackets += 1,
+                Tok::Op(o) if matches!(o.as_str(), ")" | "]" | "}") => self.brackets -= 1,
+                _ => {}
+            }
+        }
+        self.counted = self.out.len();
+        self.brackets > 0
     }
 
     fn skip_line(&mut self) {

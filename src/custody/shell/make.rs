@@ -1,7 +1,5 @@
 //! `make` and `npm run`: what their files say to run, where that is plain.
 
-#![expect(clippy::nonminimal_bool, reason = "the conditions stand in the order of the language that they describe")]
-
 use super::engine::{Engine, UNK};
 use super::picture::join;
 use super::state::Shell;
@@ -181,7 +179,7 @@ impl Engine<'_> {
                 self.end(&mut child);
             }
         }
-        if !any && !(text.contains("\"scripts\"") && verb.starts_with("run")) {
+        if !(any || text.contains("\"scripts\"") && verb.starts_with("run")) {
             self.unknown("a program that can do anything", "npm");
         }
         self.put(sh, 1, &UNK.to_string());

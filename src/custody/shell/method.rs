@@ -82,6 +82,7 @@ impl Walk<'_> {
             {
                 Some(recv.clone())
             }
+            "filter" if known && self.lang == Lang::Node && recv.list => Some(self.filtered(recv, &a.raw)),
             "concat" if known => {
                 let r = a.pos.first().cloned().unwrap_or_default();
                 Some(recv.join(&r, ""))

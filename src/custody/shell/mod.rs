@@ -9,7 +9,8 @@
 //! | file | what it does |
 //! |---|---|
 //! | `parse`, `syntax`, `words`, `quotes` | text to our own tree; words taken apart |
-//! | `expand`, `globs`, `param`, `trim`, `brace`, `arith`, `pattern` | what a word becomes |
+//! | `expand`, `globs`, `param`, `trim`, `brace`, `arith`, `numbers`, `pattern` | what a word becomes |
+//! | `assign` | variables get their values |
 //! | `picture`, `traces` | the disk as the command sees it, and what the command has left there |
 //! | `state`, `engine`, `deeds` | what one shell knows; the one who follows; acts noted |
 //! | `flow`, `conditions`, `redirect` | lists, loops, tests, redirections |
@@ -25,15 +26,16 @@
 //! | `git`, `gitwords`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
 //! | `gitgoto`, `gitmerge`, `gitaside`, `gitclean`, `gitsays`, `gitruns` | git's sub-commands, and programs that it runs |
 //! | `loci` | loci's own verbs |
-//! | `archive`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
+//! | `archive`, `zips`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
 //! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
-//! | `lex`, `strings`, `scan`, `statement`, `operand`, `method` | a program in another language |
+//! | `lex`, `strings`, `scan`, `statement`, `operand`, `method`, `narrow` | a program in another language |
 //! | `found`, `calls`, `opens`, `gives`, `launches`, `writers`, `reach` | what its calls do |
 //! | `awk`, `awktext`, `awkprint`, `sed`, `sedscript`, `make`, `edit` | other programs inside of a command |
 //! | `regex` | a small matcher for the above |
 
 mod archive;
 mod arith;
+mod assign;
 mod awk;
 mod awkprint;
 mod awktext;
@@ -80,6 +82,8 @@ mod make;
 mod members;
 mod method;
 mod modules;
+mod narrow;
+mod numbers;
 mod opens;
 mod operand;
 mod options;
@@ -120,6 +124,7 @@ mod words;
 mod wrap;
 mod wrappers;
 mod writers;
+mod zips;
 
 use super::act::Act;
 pub use crate::sys::disk::Kind;

@@ -2,11 +2,10 @@
 
 use super::engine::{Engine, UNK};
 use super::expand::bounded;
-use super::state::{Shell, Value, Var};
+use super::state::{Shell, Value};
 use super::syntax::{Param, Part};
 use super::trim::{replace, split_slash, trim_back, trim_front};
 use super::words;
-use std::collections::BTreeMap;
 
 /// What a parameter gives.
 pub(crate) enum Got {
@@ -116,7 +115,7 @@ impl Engine<'_> {
         }
     }
 
-    fn key(&mut self, sh: &mut Shell, index: &str) -> String {
+    pub(super) fn key(&mut self, sh: &mut Shell, index: &str) -> String {
         let parts = words::parts(index);
         self.text(sh, &parts)
     }
@@ -350,73 +349,5 @@ impl Engine<'_> {
             },
             _ => v,
         }
-    }
-
-    /// Sets a variable.
-    pub(crate) fn assign(&mut self, sh: &mut Shell, name: &str, text: String) {
-        super::fuel::did(text.len() * 6);
-        let text = bounded(text);
-        let mut target = name.to_owned();
-        if let Some(Value::Ref(r)) = sh.vars.get(name).map(|v| &v.value) {
-            target = r.clone();
-        }
-        let all = sh.opts.allexport;
-        let was_env = !sh.no_env && self.input.env.contains_key(&target);
-        let v = sh.vars.entry(target).or_insert_with(|| Var { value: Value::Unset, exported: was_env, shape: ' ' });
-        v.exported |= all;
-        let text = match v.shape {
-            'u' => text.to_uppercase(),
-            'l' => text.to_lowercase(),
-            _ => text,
-        };
-        match &mut v.value {
-            Value::List(l) => {
-                l.insert(0, text);
-            }
-            other => *other = Value::Text(text),
-        }
-    }
-
-    /// Sets or extends one element.
-    pub(crate) fn assign_at(&mut self, sh: &mut Shell, name: &str, index: &str, text: String, append: bool) {
-        let text = bounded(text);
-        let is_map = matches!(sh.vars.get(name).map(|v| &v.value), Some(Value::Map(_)));
-        if is_map {
-            let key = self.key(sh, index);
-            if let Some(Value::Map(m)) = sh.vars.get_mut(name).map(|v| &mut v.value) {
-                match m.iter_mut().find(|(k, _)| *k == key) {
-                    Some((_, v)) if append => v.push_str(&text),
-                    Some((_, v)) => *v = text,
-                    None => m.push((key, text)),
-                }
-            }
-            return;
-        }
-        let at = self.number(sh, index);
-        let old = self.var(sh, name);
-        let v = sh.vars.entry(name.to_owned()).or_insert_with(|| Var { value: Value::Unset, exported: false, shape: ' ' });
-        if !matches!(v.value, Value::List(_)) {
-            v.value = Value::List(old.map(|o| (0, o)).into_iter().collect());
-        }
-        if let Value::List(l) = &mut v.value {
-            let next = l.keys().next_back().map_or(0, |k| k + 1);
-            let at = match at {
-                Some(n) if n < 0 => next + n,
-                Some(n) => n,
-                None => next,
-            };
-            let slot = l.entry(at).or_default();
-            if append {
-                slot.push_str(&text);
-            } else {
-                *slot = text;
-            }
-        }
-    }
-
-    /// Sets an indexed array.
-    pub(crate) fn set_list(&mut self, sh: &mut Shell, name: &str, items: Vec<String>) {
-        let list: BTreeMap<i64, String> = (0i64..).zip(items).collect();
-        sh.vars.insert(name.to_owned(), Var { value: Value::List(list), exported: false, shape: ' ' });
     }
 }

@@ -219,9 +219,14 @@ impl Walk<'_> {
                     if matches!(t.get(i), Some(Tok::Name(n)) if n == "for") && self.lang == Lang::Python {
                         let from = i;
                         i = self.for_in(t, i);
+                        let mut before = Vec::new();
+                        if matches!(t.get(i), Some(Tok::Name(n)) if n == "if") {
+                            (before, i) = self.only_if(t, i);
+                        }
                         // the head is worked out again, now that its name is known
                         let head = t[start..from].to_vec();
                         let (v, _) = self.expr(&head, 0, depth + 1);
+                        self.as_before(before);
                         a.pos = vec![Val { list: true, ..v }];
                     }
                 }

@@ -1,6 +1,7 @@
 //! Statements: functions, loops, assignments, and what they tell of the names in them.
 
 use super::lex::{Lang, Tok};
+use super::narrow::{DEDENT, INDENT};
 use super::scan::{KEYWORDS, Val, Walk};
 
 impl Walk<'_> {
@@ -37,6 +38,15 @@ impl Walk<'_> {
             && (k == "for" || k == "foreach")
         {
             return self.for_in(t, i);
+        }
+        if self.lang == Lang::Python
+            && matches!(t.get(i), Some(Tok::Name(k)) if k == "if" || k == "elif")
+            && (i == 0
+                || matches!(&t[i - 1], Tok::Line)
+                || matches!(&t[i - 1], Tok::Op(o) if matches!(o.as_str(), ":" | ";" | INDENT | DEDENT)))
+            && let Some(end) = self.python_if(t, i)
+        {
+            return end;
         }
         // names = expression
         if let Some(end) = self.targets(t, i) {

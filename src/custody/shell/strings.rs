@@ -130,7 +130,7 @@ impl L<'_> {
                 return Vec::new();
             }
             let c: Vec<char> = s.chars().collect();
-            L { c: &c, i: 0, lang, out: Vec::new(), depth: depth + 1 }.all()
+            L { c: &c, i: 0, lang, out: Vec::new(), depth: depth + 1, indents: Vec::new(), brackets: 0, counted: 0 }.all()
         };
         while i < c.len() {
             let braces = |from: usize| {

@@ -29,15 +29,12 @@ const REASONS: &[(&str, &str)] = &[
     ("o5-git-107", MACHINERY),
     ("o5-side-078", LITERAL),
     ("o5-side-100", LITERAL),
-    ("o5-side-182", FILTER),
-    ("o5-side-183", FILTER),
 ];
 
 /// The case is about `owned/` alone.
 const MACHINERY: &str = "it takes away the asker's own `.loci`, which only a person does";
 const CLAIMS: &str = "it brings an owner file into a place: by a copy into what is there, by git's index, by an archive";
 const LITERAL: &str = "a list as the first word without brackets, and a division that is called by name, are not read";
-const FILTER: &str = "a condition on the names of a directory that spans a block is not followed";
 
 /// How long git may take for one case: what is scored is the reading, on a busy machine as well.
 const PATIENCE: Duration = Duration::from_secs(120);
