@@ -18,6 +18,7 @@ use crate::clock::schedule::When;
 use crate::clock::store::Store;
 use crate::clock::trust::{self, Trust};
 use crate::clock::wake;
+use crate::sys::disk::PathError;
 use crate::sys::{disk, random, shown, time};
 use crate::text::near;
 
@@ -42,10 +43,15 @@ pub(in crate::cli::verbs) fn read_all(root: &Root) -> Result<Found, Failure> {
         paths.push(heart);
     }
     for path in paths.into_iter().filter(|path| disk::is_file(path)) {
-        match read_one(&path)? {
-            Ok(Some(job)) => found.jobs.push(Arc::new(job)),
-            Ok(None) => {}
-            Err(error) => found.errors.push(error),
+        match read_one(&path) {
+            Ok(Ok(Some(job))) => found.jobs.push(Arc::new(job)),
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => found.errors.push(error),
+            // One that can't be read hides no other.
+            Err(error) => {
+                let why = format!("it can't be read: {}", error.source);
+                found.errors.push(LoadError { path, line: None, field: None, why });
+            }
         }
     }
     let needs: BTreeMap<&str, &[Need]> = found.jobs.iter().map(|job| (&*job.name, &*job.needs)).collect();
@@ -59,7 +65,7 @@ pub(in crate::cli::verbs) fn read_all(root: &Root) -> Result<Found, Failure> {
     Ok(found)
 }
 
-pub(super) fn read_one(path: &Path) -> Result<Result<Option<Job>, LoadError>, Failure> {
+pub(super) fn read_one(path: &Path) -> Result<Result<Option<Job>, LoadError>, PathError> {
     let bytes = disk::read_bounded(path, job::MAX_BYTES)?;
     let Some(bytes) = bytes else {
         let why = format!("it has more than {} bytes", job::MAX_BYTES);
