@@ -41,7 +41,7 @@ const BUILT_IN: [(&str, &str); 10] = [
 pub const COMMAND: &str = "command";
 
 /// The keys of a socket file.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "description",
     "program",
     "headless",
@@ -54,6 +54,7 @@ const KEYS: [&str; 18] = [
     "needs",
     "harness",
     "grace",
+    "unjailed",
     "instructions",
     "first_only",
     "imports",
@@ -94,6 +95,8 @@ pub struct Socket {
     pub harness: Option<String>,
     /// How many seconds it may take to end once it was told to.
     pub grace: u64,
+    /// Why it can't be run in a jail; `None`: it can.
+    pub unjailed: Option<String>,
     /// Instruction files that it reads at the top of the directory.
     pub instructions: Vec<String>,
     /// Whether only the first of them that is there is read.
@@ -262,7 +265,7 @@ fn read(mut socket: Socket, path: &Path, text: &[u8]) -> Result<Socket, SocketEr
         ($($key:ident: $how:ident),+ $(,)?) => { $(if let Some(value) = take.$how(stringify!($key))? { socket.$key = value.into(); })+ };
     }
     set!(description: text, program: text, headless: words, interactive: words, model: words, session: words, resume: words, last: words);
-    set!(told: text, needs: words, harness: text, instructions: words, first_only: flag, imports: flag, rules: words, skills: words, agents: words);
+    set!(told: text, needs: words, harness: text, unjailed: text, instructions: words, first_only: flag, imports: flag, rules: words, skills: words, agents: words);
     if let Some(seconds) = take.seconds("grace")? {
         socket.grace = seconds;
     }

@@ -364,22 +364,36 @@ pub fn grant(
     let mut lines: Vec<Value> = before.iter().map(|id| grants::revoke_line(id, at)).collect();
     lines.push(line);
     grants::append(state, &lines)?;
-    for id in before {
-        let _ = disk::remove_file(&list_file(state, id));
-    }
+    let_go(state, root);
     Ok(id)
 }
 
-/// Takes grants back.
+/// Removes the lists of a directory that no grant names any more: of those taken back, and of runs that were killed
+/// between the list and its grant. One that stays says nothing.
+pub fn let_go(state: &Path, root: &Path) {
+    let Ok(standing) = grants::read(state) else { return };
+    for entry in disk::list(&state.join("trust")).unwrap_or_default() {
+        let path = state.join("trust").join(&entry.name);
+        let is_named = standing.all.iter().any(|grant| list_file(state, &grant.id) == path);
+        if is_named {
+            continue;
+        }
+        let list = disk::read_bounded(&path, MAX_LIST * 4).ok().flatten().unwrap_or_default();
+        let list = serde_json::from_slice::<Value>(&list).unwrap_or_default();
+        if list.get("root").and_then(Value::as_str).is_some_and(|name| Path::new(name) == root) {
+            let _ = disk::remove_file(&path);
+        }
+    }
+}
+
+/// Takes the grants of a directory back.
 ///
 /// # Errors
 /// Where it can't be written.
-pub fn revoke(state: &Path, ids: &[String], at: Timestamp) -> Result<(), PathError> {
+pub fn revoke(state: &Path, root: &Path, ids: &[String], at: Timestamp) -> Result<(), PathError> {
     let lines: Vec<Value> = ids.iter().map(|id| grants::revoke_line(id, at)).collect();
     grants::append(state, &lines)?;
-    for id in ids {
-        let _ = disk::remove_file(&list_file(state, id));
-    }
+    let_go(state, root);
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use crate::custody::person::Person;
 use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{self, Change, ConnectError, Edit, Ground, Reach, trust};
 use crate::hooks::harness::{self, Adapter};
+use crate::sys::journal::{self, Held};
 use crate::sys::lock::Lock;
 use crate::sys::plan::Step;
 use crate::sys::{disk, process, shown, term, time};
@@ -118,7 +119,7 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
         }
         Ok(change)
     };
-    let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
+    let (change, lock) = held(context, &ground, args.dry_run, plan)?;
     let flags = [(args.observe, " --observe"), (args.trust, " --trust")].into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag);
     let command = format!("loci connect {}{}{}", adapter.name, args.reach.words(), flags.collect::<String>());
     let shared: &[_] = if reach == Reach::User { &[] } else { adapter.wiring.needs_shared };
@@ -130,7 +131,7 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     needs
         .extend(change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command))));
     let done = if args.observe { "observed" } else { "connected" };
-    finish(context, adapter, &change, &Doing { verb: "connect", done, command: &command, dry_run: args.dry_run, needs })
+    finish(context, adapter, &change, lock.as_ref(), &Doing { verb: "connect", done, command: &command, dry_run: args.dry_run, needs })
 }
 
 /// Connects a harness for the user, as `loci connect NAME` does.
@@ -155,7 +156,7 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     let user_home = user_home(context);
     let ground = ground(context, &user_home);
     let plan = || connect::disconnect(adapter, &reach, &ground).map_err(|error| failed(error, adapter));
-    let (change, _lock) = held(context, &ground, args.dry_run, plan)?;
+    let (change, lock) = held(context, &ground, args.dry_run, plan)?;
     let command = format!("loci disconnect {}{}", adapter.name, args.reach.words());
     let link = ground.link();
     let unlinks = change.plan.steps.iter().any(|step| matches!(step, Step::Unlink { path, .. } if *path == link));
@@ -167,21 +168,21 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     };
     let needs = unlinks.then(gone).into_iter().collect();
     let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs };
-    finish(context, adapter, &change, &doing)
+    finish(context, adapter, &change, lock.as_ref(), &doing)
 }
 
 /// The change, and the lock that keeps others from changing anything between our look and it. There is
 /// one lock for all settings: the link that every relay calls goes with the last of them. Where nothing
-/// is to be done, nothing is locked. What a run that was killed left beside the file goes first.
+/// is to be done, nothing is locked. What a run that was killed had begun is settled first.
 fn held(
     context: &Context,
     ground: &Ground<'_>,
     dry_run: bool,
     plan: impl Fn() -> Result<Change, Failure>,
-) -> Result<(Change, Option<Lock>), Failure> {
+) -> Result<(Change, Option<(Lock, Held)>), Failure> {
     let first = plan();
     let idle = match &first {
-        Ok(change) => change.plan.is_empty(),
+        Ok(change) => change.plan.is_empty() && journal::open(&context.state, JOURNAL)?.is_none(),
         // Somebody may be in the middle of a change.
         Err(_) => !disk::is_dir(&context.state.join("locks")),
     };
@@ -189,12 +190,19 @@ fn held(
         return Ok((first?, None));
     }
     let lock = near::hold(context, "connect", &ground.link())?;
+    let (held, recovered) = journal::begin(&context.state, JOURNAL, "loci connect")?;
+    if let Some(recovered) = recovered {
+        context.say(&format!("note: {recovered}"));
+    }
     let change = plan()?;
     if let Some(folder) = change.file.parent() {
         disk::sweep_temps(folder)?;
     }
-    Ok((change, Some(lock)))
+    Ok((change, Some((lock, held))))
 }
+
+/// The journal of changes of settings.
+const JOURNAL: &str = "connect";
 
 /// What is being done, in words.
 struct Doing<'a> {
@@ -205,7 +213,7 @@ struct Doing<'a> {
     needs: Vec<String>,
 }
 
-fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'_>) -> Outcome {
+fn finish(context: &Context, adapter: &Adapter, change: &Change, lock: Option<&(Lock, Held)>, doing: &Doing<'_>) -> Outcome {
     let Doing { verb, done, command, .. } = *doing;
     let file = context.shown(&change.file);
     let title = adapter.title;
@@ -232,7 +240,10 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, doing: &Doing<'
             return Ok(Answer::No);
         }
     }
-    change.plan.apply()?;
+    match lock {
+        Some((_, held)) => held.apply(&change.plan)?,
+        None => change.plan.apply()?,
+    }
     context.print(
         || {
             let others = change

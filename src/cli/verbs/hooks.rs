@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::near::word;
+use crate::cli::near::{self, word};
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::asker;
@@ -150,12 +150,15 @@ fn change(context: &Context, verb: &str, names: &[String], whom: &Whom, edit: fn
         })
         .map_err(failure)?,
         Target::Body(body) => {
+            // Two at once would each take back what the other has said.
+            let _held = if whom.dry_run { None } else { Some(near::hold(context, "hooks", &file)?) };
             let mut active = dispatch::of_body(&context.state, body).unwrap_or_default();
             edit(&mut active, names);
             if !whom.dry_run {
                 let record = json!({ "schema": 1, "body": body.to_string_lossy(), "active": active });
                 if let Some(folder) = file.parent() {
                     disk::make_dirs(folder)?;
+                    disk::sweep_temps(folder)?;
                 }
                 disk::replace(&file, format!("{record}\n").as_bytes(), Some(0o600))?;
             }

@@ -61,6 +61,9 @@ pub struct Args {
     /// Hold it in the kernel (Linux): what is others', and what only a person changes, is read-only for the whole session
     #[arg(long)]
     jail: bool,
+    /// The same, but for programs that can't be run so: of the clock
+    #[arg(long, hide = true, conflicts_with = "jail")]
+    jail_if_fit: bool,
     /// With --jail: let writes of programs into what is others' happen in a layer, and hand them over as a patch at the end
     #[arg(long, requires = "jail")]
     capture: bool,
@@ -115,7 +118,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let start = prepare(context, dir, card, &args)?;
     // In a jail it is more than a wish without a gate as well.
-    let warning = if args.jail { None } else { unguarded(context, &start) };
+    let warning = if start.jail.is_some() { None } else { unguarded(context, &start) };
     if args.dry_run {
         let (holders, _) = embody::holders(&context.state, &start.dir)?;
         warning.iter().chain(&busy(context, &start, &holders)).for_each(|words| context.say(&format!("note: {words}")));
@@ -307,7 +310,12 @@ fn prepare(context: &Context, dir: PathBuf, card: AgentFile, args: &Args) -> Res
             format!("failed to run {}: it takes the message as a word, and {} bytes are too long for one", socket.name, message.len());
         return Err(Failure::new("usage", what).hint("write it into a file of the agent, and name that"));
     }
-    Ok(Start { dir, card, socket, program, call, message, session: id, run: random, jail: args.jail.then_some(args.capture) })
+    if let Some(why) = socket.unjailed.as_ref().filter(|_| args.jail) {
+        let what = format!("failed to run {} in a jail: {}", shown::text(&socket.name), shown::text(why));
+        return Err(Failure::new("runtime", what).hint(format!("loci run {}", word(&args.dir))));
+    }
+    let jail = args.jail || (args.jail_if_fit && socket.unjailed.is_none());
+    Ok(Start { dir, card, socket, program, call, message, session: id, run: random, jail: jail.then_some(args.capture) })
 }
 
 /// Why custody is only a wish with this runtime here; `None` where its gate asks.
