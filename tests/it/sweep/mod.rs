@@ -28,6 +28,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("man", "with --dir it writes what the program says of itself: once more writes all of it"),
     ("mirror attach", "needs a terminal session: tests/it/mirror.rs"),
     ("mirror detach", "needs a terminal session: tests/it/mirror.rs"),
+    ("mirror serve", "a server that stays, and offers the verbs beside it: tests/it/mirror"),
     ("mirror type", "changes nothing on the disk"),
 ];
 
