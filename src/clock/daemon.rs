@@ -22,6 +22,7 @@ use super::store::Store;
 use crate::sys::disk::{self, PathError};
 use crate::sys::env;
 use crate::sys::lock::{self, Holder, Lock, LockError};
+use crate::sys::memory;
 use crate::sys::time::Moment;
 use crate::tree::card::CardError;
 use crate::tree::settings;
@@ -97,8 +98,14 @@ pub fn run(roots: Vec<Root>, env: &BTreeMap<OsString, OsString>, mut say: impl F
     }
     let (knock, knocks) = mpsc::channel();
     let mut kept = open(roots, env, Some(&knock))?;
+    let mut loaded = None;
     while !over.load(Ordering::SeqCst) {
         tick(&mut kept, &mut say);
+        // What reading thousands of files has taken is not needed until there is as much to read again.
+        let loads: u64 = kept.iter().map(|one| one.clock.loads()).sum();
+        if loaded.replace(loads) != Some(loads) {
+            memory::give_back();
+        }
         let now = Moment::now();
         let pause = kept.iter().map(|one| one.clock.pause(now)).min().unwrap_or(Duration::from_secs(1));
         match knocks.recv_timeout(if is_test() { Duration::from_millis(3) } else { pause }) {

@@ -4,6 +4,8 @@
 //! one pane of one session, known by the server's own ids: another session that took the name, or another
 //! pane that came to the front, is not what a person had looked at.
 
+pub mod route;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -119,6 +121,16 @@ pub fn attached(state: &Path, name: &str) -> Result<Option<Attached>, MirrorErro
         return Ok(None);
     }
     Ok(disk::read_bounded(&path, 64 << 10)?.and_then(|text| serde_json::from_slice(&text).ok()))
+}
+
+/// Notes what a person has attached.
+///
+/// # Errors
+/// Where the disk does not take it.
+pub fn keep(state: &Path, found: &Attached) -> Result<(), MirrorError> {
+    let path = file(state, &found.name);
+    disk::make_dirs(&state.join("mirror"))?;
+    Ok(disk::replace(&path, format!("{}\n", serde_json::json!(found)).as_bytes(), Some(0o600))?)
 }
 
 /// A pane as tmux sees it.

@@ -121,6 +121,7 @@ impl Store {
         for folder in ["runs", "claims", "now"] {
             disk::make_dirs(&dir.join(folder))?;
         }
+        disk::sweep_temps(&dir)?;
         let mut store = Self { dir, lines: 0 };
         let mut found = Self::read(&store.dir)?;
         if let Some(why) = found.1 {

@@ -25,7 +25,8 @@ pub struct Trust {
     pub enrolled: bool,
     /// Whether its jobs need no accepting.
     pub live: bool,
-    accepted: BTreeMap<String, BTreeSet<String>>,
+    /// Digests over a name and what was accepted of it: of thousands of jobs it is much what they are.
+    accepted: BTreeSet<[u8; 32]>,
     armed: BTreeMap<String, BTreeMap<String, String>>,
     wakes: BTreeMap<String, PathBuf>,
     stamp: Option<(u64, i128)>,
@@ -65,11 +66,11 @@ impl Trust {
                     let jobs = grant.record.get("accepted").and_then(Value::as_object);
                     for (job, hash) in jobs.into_iter().flatten() {
                         if let Some(hash) = hash.as_str() {
-                            trust.accepted.entry(job.clone()).or_default().insert(hash.to_owned());
+                            trust.accepted.insert(accepted(job, hash));
                         }
                     }
                 }
-                ("accept", Some(job), Some(hash)) => _ = trust.accepted.entry(job.to_owned()).or_default().insert(hash.to_owned()),
+                ("accept", Some(job), Some(hash)) => _ = trust.accepted.insert(accepted(job, hash)),
                 ("arm", Some(job), Some(hash)) => {
                     if let Some(body) = text("body") {
                         trust.wakes.insert(job.to_owned(), PathBuf::from(body));
@@ -98,7 +99,7 @@ impl Trust {
     /// Whether something of this name was accepted as this.
     #[must_use]
     pub fn accepts(&self, name: &str, hash: &str) -> bool {
-        self.live || self.accepted.get(name).is_some_and(|hashes| hashes.contains(hash))
+        self.live || self.accepted.contains(&accepted(name, hash))
     }
 
     /// Whether something of this name was armed as this.
@@ -118,6 +119,11 @@ impl Trust {
     pub fn arms_of(&self, job: &str) -> Vec<String> {
         self.armed.get(job).into_iter().flat_map(BTreeMap::values).cloned().collect()
     }
+}
+
+/// What stands for a name with the hash that was accepted of it.
+fn accepted(name: &str, hash: &str) -> [u8; 32] {
+    digest::bytes_of_parts([name.as_bytes(), hash.as_bytes()])
 }
 
 /// The digest that accepting is bound to: the file, and the scripts in the tree that it names.

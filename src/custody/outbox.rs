@@ -5,8 +5,11 @@
 //! stands, judges again, and writes the message anew. So nothing that was put there by hand says more
 //! than its own sender could have said.
 
+mod answers;
+
 use std::path::{Path, PathBuf};
 
+pub use answers::park as park_answer;
 use serde::{Deserialize, Serialize};
 
 use super::act::{Act, ActKind};
@@ -71,19 +74,25 @@ pub fn is_shut(error: &MailError) -> bool {
     matches!(error, MailError::Disk(error) if error.source.kind() == std::io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Parks an attempt, or the part of it that is about these acts; the directory it waits in.
-///
-/// # Errors
-/// Where it can't be written, or too much waits already.
-pub(super) fn park(attempt: &Attempt<'_>, idea: Option<&str>, acts: &[Act], surroundings: &Surroundings) -> Result<PathBuf, PathError> {
-    let dir = dir(attempt.asker, &surroundings.state);
+/// The outbox of a sender, made ready for one more.
+fn room(asker: &Asker, state: &Path) -> Result<PathBuf, PathError> {
+    let dir = dir(asker, state);
     disk::make_dirs(&dir)?;
-    if let Some(body) = &attempt.asker.body {
+    if let Some(body) = &asker.body {
         keep_out_of_git(&body.join(".loci/memory"))?;
     }
     if disk::list_at_most(&dir, MAX_WAITING)?.is_none() {
         return Err(PathError::new("park another message in", &dir, std::io::ErrorKind::QuotaExceeded.into()));
     }
+    Ok(dir)
+}
+
+/// Parks an attempt, or the part of it that is about these acts; the directory it waits in.
+///
+/// # Errors
+/// Where it can't be written, or too much waits already.
+pub(super) fn park(attempt: &Attempt<'_>, idea: Option<&str>, acts: &[Act], surroundings: &Surroundings) -> Result<PathBuf, PathError> {
+    let dir = room(attempt.asker, &surroundings.state)?;
     let parked = Parked {
         schema: 1,
         at: attempt.at.to_string(),
@@ -113,6 +122,13 @@ pub(super) fn park(attempt: &Attempt<'_>, idea: Option<&str>, acts: &[Act], surr
 pub enum Drained {
     /// It was delivered.
     Delivered(Box<Delivery>),
+    /// An answer is in the inbox of whoever waited for it.
+    Answered {
+        /// Its id.
+        id: String,
+        /// Who waited.
+        to: String,
+    },
     /// It is not the sender's to hand over any more, or can't be read; it was removed.
     Dropped(&'static str),
     /// It could not be delivered, and waits on.
@@ -126,12 +142,13 @@ pub fn drain(asker: &Asker, surroundings: &Surroundings) -> Vec<Drained> {
     let Ok(Some(entries)) = disk::list_at_most(&dir, MAX_WAITING * 2) else { return Vec::new() };
     let mut done = Vec::new();
     for entry in entries {
-        let ours = entry.name.to_str().and_then(|name| name.strip_suffix(".json")).is_some_and(super::letter::is_key);
-        if !ours || entry.kind != Kind::File {
-            continue;
-        }
+        let is = |suffix| entry.name.to_str().and_then(|name| name.strip_suffix(suffix)).is_some_and(super::letter::is_key);
         let path = dir.join(&entry.name);
-        let outcome = one(&path, asker, surroundings);
+        let outcome = match entry.kind {
+            Kind::File if is(".json") => one(&path, asker, surroundings),
+            Kind::File if is(answers::SUFFIX) => vec![answers::one(&path, asker, surroundings)],
+            _ => continue,
+        };
         let over = outcome.iter().all(|one| !matches!(one, Drained::Waits(_)));
         // Delivered twice is filed once: the name of a message tells.
         if over && disk::remove_file(&path).is_err() {

@@ -212,7 +212,19 @@ pub(super) fn put(held: &Held, level: &Level, store: &Path, name: &str, harness:
         surface: surface.clone(),
         made: time::to_second(time::now()),
     };
+    let is_new = disk::look(store)?.is_none();
     disk::make_dirs(store)?;
+    let kept = keep(held, level, store, name, surface, record);
+    if kept.is_err() && is_new {
+        // Nothing came of it: the folder goes again, where it is empty.
+        let _ = disk::remove_dir(store);
+    }
+    kept
+}
+
+/// Copies what a record is about to a store that is there.
+fn keep(held: &Held, level: &Level, store: &Path, name: &str, surface: &Surface, record: Record) -> Result<Archive, LoadoutError> {
+    let dir = store.join(name);
     let stage = store.join(format!(".loci-new-{}", random::hex20().map_err(LoadoutError::Random)?));
     let scratch = [Scratch { path: stage.clone(), seal: None }];
     held.prepare(&scratch)?;

@@ -99,6 +99,18 @@ pub(super) fn walk(base: &Path, surface: &Surface) -> Result<Vec<Seen>, LoadoutE
     Ok(all)
 }
 
+/// How many bytes the files of a surface have: what hashing it would read.
+///
+/// # Errors
+/// As [`list`], but no file is opened.
+pub fn size(base: &Path, surface: &Surface) -> Result<u64, LoadoutError> {
+    let mut size = 0_u64;
+    for seen in walk(base, surface)?.iter().filter(|seen| seen.kind == Kind::File) {
+        size = size.saturating_add(disk::look(&base.join(&seen.path))?.map_or(0, |meta| meta.len));
+    }
+    Ok(size)
+}
+
 /// Reads a surface: one entry a file or link, sorted bytewise by path.
 ///
 /// # Errors

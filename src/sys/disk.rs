@@ -21,8 +21,8 @@ pub use alter::{
 pub(super) use rename::noreplace_by_look;
 pub use rename::{exchange, mend_exchange, mend_rename, rename, rename_noreplace};
 pub use write::{
-    TEMP_PREFIX, append, append_unsynced, make_dir, make_dirs, remove_known, replace, replace_known, rewrite, sweep_temps, write_aside,
-    write_copy, write_new,
+    TEMP_PREFIX, append, append_unsynced, make_dir, make_dirs, remove_known, replace, replace_known, replace_unsynced, rewrite,
+    sweep_temps, write_aside, write_copy, write_new,
 };
 
 /// An operation on a path that could not be carried out; reads on after "failed to …".

@@ -12,6 +12,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use super::fault;
 use super::process::Identity;
+use super::shown;
 
 /// What the gate ends with where nobody opened it.
 pub const NEVER_RUN: i32 = 125;
@@ -51,7 +52,8 @@ impl Start<'_> {
     /// Where it can't be started.
     pub fn start(&self) -> io::Result<Gated> {
         let open = |path: &Path| -> io::Result<File> {
-            fault::step("open", path, || OpenOptions::new().append(true).create(true).mode(0o600).open(path))
+            let opened = fault::step("open", path, || OpenOptions::new().append(true).create(true).mode(0o600).open(path));
+            opened.map_err(|error| io::Error::new(error.kind(), format!("open {}: {error}", shown::path(path))))
         };
         let mut command = Command::new("/bin/sh");
         command

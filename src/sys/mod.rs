@@ -19,6 +19,8 @@ pub mod jail;
 pub mod journal;
 pub mod lineage;
 pub mod lock;
+pub mod loopback;
+pub mod memory;
 mod nameless;
 pub mod pinned;
 pub mod plan;

@@ -89,6 +89,20 @@ pub fn is_below(other: &Identity) -> bool {
     false
 }
 
+/// The words that a process was started with, `max` bytes of them at most; none where it is gone or the system does
+/// not say.
+#[must_use]
+pub fn words_of(pid: i32, max: u64) -> Vec<String> {
+    use std::io::Read as _;
+    let mut line = Vec::new();
+    let read = fs::File::open(format!("/proc/{pid}/cmdline")).and_then(|file| file.take(max).read_to_end(&mut line));
+    if read.is_err() || line.is_empty() {
+        return Vec::new();
+    }
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
 /// The programs this process was started by, nearest first: the file name of each one's first
 /// argument and of its executable. Empty where the system does not say.
 #[must_use]

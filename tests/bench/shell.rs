@@ -2,7 +2,8 @@
 //! longest, and the slowest ids.
 //!
 //! `cargo bench --bench shell` prints them; `LOCI_CASES` names another folder of cases. Each command is read
-//! afresh, with nothing kept from the one before. What asked git is counted apart: there the time is git's.
+//! afresh, with nothing kept from the one before. On a machine that is busy with other things it measures these as
+//! well; `chrt -f 50` in front of the program keeps them out. What asked git is counted apart: there the time is git's.
 
 #![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, reason = "a bench builds its own tree and prints")]
 

@@ -263,6 +263,108 @@ fn a_session_that_is_not_there_stays_not_there() {
     world.loci(&["mirror", "detach", "main"]).exits(1);
 }
 
+/// A server of the mirror that ends with its test; where it listens, and its token.
+struct Served(std::process::Child, String, String);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Served {
+    fn start(world: &World) -> Self {
+        // By the real time: it waits for a screen to stand still.
+        let mut command = world.command(&["mirror", "serve", "main", "--json"]);
+        let mut child = command.env_remove("LOCI_TEST_NOW").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap();
+        let place = said["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
+        Self(child, place, said["token"].as_str().unwrap().to_owned())
+    }
+
+    fn raw(&self, text: &str) -> (u16, String) {
+        let mut stream = std::net::TcpStream::connect(&self.1).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        (head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0), body.to_owned())
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
+        let (place, token) = (&self.1, &self.2);
+        let (status, body) = self.raw(&format!(
+            "{method} {path} HTTP/1.1\r\nhost: {place}\r\nauthorization: Bearer {token}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        (status, serde_json::from_str(&body).unwrap())
+    }
+}
+
+/// The same four over HTTP, for whoever has the token; killed, the session goes on, and the next server is attached.
+#[test]
+fn a_served_mirror_answers_whoever_has_its_token() {
+    if !there_is_tmux() {
+        return;
+    }
+    let world = World::new();
+    world.attach();
+    let served = Served::start(&world);
+    let same = |path: &str, args: &[&str]| assert_eq!(served.ask("GET", path, ""), (200, world.loci(args).exits(0).json()), "{path}");
+    same("/screen", &["mirror", "screen", "main", "--json"]);
+    same("/state", &["mirror", "state", "main", "--json"]);
+    assert_eq!(served.ask("GET", "/attach", "").1["attached"], true);
+    let sent = "two `lines`\nof \"日本\" text";
+    let (status, typed) = served.ask("POST", "/type?wait=30", sent);
+    assert_eq!((status, &typed["bytes"], &typed["still"]), (200, &sent.len().into(), &true.into()), "{typed}");
+    until("the message", || (world.received().first().map(String::as_str) == Some(sent)).then_some(()));
+    // Nobody else: no token, another one, a page in a browser, another machine's name.
+    let place = &served.1;
+    let own = format!("authorization: Bearer {}\r\n", served.2);
+    for (head, wanted) in [
+        (format!("host: {place}\r\n"), 401),
+        (format!("host: {place}\r\nauthorization: Bearer {}\r\n", "0".repeat(40)), 401),
+        (format!("host: {place}\r\norigin: http://{place}\r\n{own}"), 403),
+        (format!("host: evil.example\r\n{own}"), 403),
+    ] {
+        let (status, body) = served.raw(&format!("POST /type HTTP/1.1\r\n{head}content-length: 1\r\n\r\nx"));
+        assert_eq!(status, wanted, "{head}: {body}");
+    }
+    assert_eq!(served.ask("POST", "/type", "a\u{1b}[201~\rb").0, 400);
+    assert_eq!(served.ask("GET", "/elsewhere", "").0, 404);
+    assert_eq!(world.received().len(), 2, "one message, and the rest of the line");
+    // It is killed, and the session goes on; the next one finds it, and has a token of its own.
+    let old = served.2.clone();
+    drop(served);
+    assert_eq!(world.tmux(&["list-sessions", "-F", "#{session_name}"]), "main\n");
+    let served = Served::start(&world);
+    assert_ne!(served.2, old);
+    assert_eq!(served.ask("POST", "/type", "again").0, 200);
+    until("the message", || (world.received().get(1).map(String::as_str) == Some("again")).then_some(()));
+    // Every route asks first; nothing is started.
+    world.tmux(&["new-session", "-d", "-s", "aside", "sleep 600"]);
+    world.tmux(&["kill-session", "-t", "main"]);
+    for (method, path) in [("GET", "/screen"), ("GET", "/state"), ("POST", "/type"), ("GET", "/attach"), ("POST", "/attach")] {
+        let (status, said) = served.ask(method, path, "x");
+        assert_eq!((status, &said["attached"]), (404, &false.into()), "{method} {path}: {said}");
+    }
+    assert_eq!(world.tmux(&["list-sessions", "-F", "#{session_name}"]), "aside\n");
+    // A session of that name that comes is bound when that is asked for, and not before.
+    fs::remove_file(world.received_file("main")).unwrap();
+    world.receiver("main");
+    assert_eq!(served.ask("POST", "/type", "x").0, 404);
+    assert_eq!(served.ask("POST", "/attach", "").0, 200);
+    assert_eq!(served.ask("POST", "/type", "there").0, 200);
+    until("the message", || (world.received().first().map(String::as_str) == Some("there")).then_some(()));
+    // A person starts it.
+    let mut asked = world.command(&["mirror", "serve", "main"]);
+    asked.env("CLAUDECODE", "1");
+    Run::of(&mut asked, None).exits(1);
+}
+
 /// A beat and a loop type into the session, while no person does; what they type is no person's prompt.
 #[test]
 fn the_clock_types_while_no_person_does() {

@@ -220,6 +220,7 @@ pub(super) fn words(drained: &Drained) -> Option<String> {
             let filed = delivery.outcome.as_ref().ok()?;
             Some(format!("loci: delivered to {} from the outbox: {}", delivery.owner.who.name(), filed.id))
         }
+        Drained::Answered { id, to } => Some(format!("loci: answer delivered to {to} from the outbox: {id}")),
         Drained::Dropped(why) => Some(format!("loci: a message in the outbox was dropped: {why}")),
         // In a jail it can't be delivered either.
         Drained::Waits(_) => None,

@@ -16,8 +16,8 @@ use crate::cli::{Answer, Outcome};
 use crate::loadout::archive::{self, Stores};
 use crate::loadout::inject::{self, Report};
 use crate::loadout::surface::Surface;
-use crate::loadout::{Level, Section, transport};
-use crate::sys::shown;
+use crate::loadout::{Level, Section, transport, wear};
+use crate::sys::{journal, shown};
 
 /// What about it; the status where nothing is said.
 #[derive(Debug, ClapArgs)]
@@ -157,14 +157,26 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         What::List => saved::list(context, &stores),
         What::Show { pieces } => look::show(context, &level, &pieces),
         What::Rm { name, dry_run } => {
+            settle(context, &level, dry_run, "loci loadout rm")?;
             let archive = archive::find(&stores, &name)?;
             saved::remove(context, &level, &stores, &[archive], dry_run, ("loci loadout rm", &word(Path::new(&name))))
         }
         What::Prune { keep, dry_run } => {
+            settle(context, &level, dry_run, "loci loadout prune")?;
             let old = archive::prunable(&stores, keep)?;
             saved::remove(context, &level, &stores, &old, dry_run, ("loci loadout prune", &format!("--keep {keep}")))
         }
     }
+}
+
+/// Settles what an interrupted change has left, before anybody looks for what it may have been about: whoever finds
+/// nothing to do would leave it open.
+fn settle(context: &Context, level: &Level, dry_run: bool, what: &str) -> Result<(), Failure> {
+    if !dry_run && journal::open(&level.state, &level.key())?.is_some() {
+        let (_held, settled) = wear::begin(level, what)?;
+        wardrobe::say_settled(context, &settled);
+    }
+    Ok(())
 }
 
 fn nothing(context: &Context, words: &str, object: Value) -> Outcome {

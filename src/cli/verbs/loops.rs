@@ -103,9 +103,11 @@ pub(super) fn read_all(root: &Root) -> Result<BTreeMap<String, Result<Loop, Load
         if !disk::is_file(&path) {
             continue;
         }
-        let one = match disk::read_bounded(&path, job::MAX_BYTES)? {
-            Some(bytes) => job::parse_loop(name, &path, &bytes),
-            None => Err(LoadError { path, line: None, field: None, why: format!("it has more than {} bytes", job::MAX_BYTES) }),
+        let one = match disk::read_bounded(&path, job::MAX_BYTES) {
+            Ok(Some(bytes)) => job::parse_loop(name, &path, &bytes),
+            Ok(None) => Err(LoadError { path, line: None, field: None, why: format!("it has more than {} bytes", job::MAX_BYTES) }),
+            // One that can't be read hides no other.
+            Err(error) => Err(LoadError { path, line: None, field: None, why: format!("it can't be read: {}", error.source) }),
         };
         found.insert(name.to_owned(), one);
     }

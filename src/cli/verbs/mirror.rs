@@ -1,10 +1,15 @@
 //! `loci mirror`: a terminal session that runs already is looked at, and typed into.
 
+mod document;
+mod serve;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
@@ -20,7 +25,7 @@ use crate::tree::settings;
 #[derive(Debug, ClapArgs)]
 #[command(
     subcommand_required = true,
-    after_help = "A session of tmux is attached by its name. It is not owned: one that is not there is not started, and ends as it likes.\nA heartbeat or a loop with `target: {terminal: NAME}` types there while no person does.\n\nExamples:\n  loci mirror attach main\n  loci mirror screen main\n  loci mirror type main 'Go on.'"
+    after_help = "A session of tmux is attached by its name. It is not owned: one that is not there is not started, and ends as it likes.\nA heartbeat or a loop with `target: {terminal: NAME}` types there while no person does.\n\nExamples:\n  loci mirror attach main\n  loci mirror screen main\n  loci mirror type main 'Go on.'\n  loci mirror serve main"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -75,6 +80,20 @@ enum What {
         #[arg(long)]
         follow: bool,
     },
+    /// Offer screen, state, typing and attaching to programs of this machine, over HTTP
+    #[command(
+        after_help = "It listens on 127.0.0.1 alone, and answers whoever sends the token that it prints: a new one with each start, which stands nowhere\nelse. Where the session is not there it says so, and starts none; ended, it leaves the session as it is.\n\n  GET /screen   GET /state   POST /type[?wait=SECONDS]   GET /attach   POST /attach\n\nExample:\n  loci mirror serve main --port 7070\n  curl -H 'authorization: Bearer TOKEN' -d 'Go on.' http://127.0.0.1:7070/type"
+    )]
+    Serve {
+        /// Its name
+        name: String,
+        /// The port; 0 is any that is free
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+        /// The server's socket, for attaching anew: a path, or a name as for `tmux -L`; default: where it was attached
+        #[arg(long, value_name = "SOCKET")]
+        socket: Option<PathBuf>,
+    },
     /// Screen and loadout as one document
     #[command(
         after_help = "The loadout is read from disk each time, where the session's program stands.\n\nExample:\n  loci mirror state main --json"
@@ -100,6 +119,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         What::Detach { name, dry_run } => detach(context, &name, dry_run),
         What::Type { name, text, wait, dry_run } => type_in(context, &name, text, wait, dry_run),
         What::Screen { name, follow } => screen(context, &name, follow),
+        What::Serve { name, port, socket } => serve::run(context, &name, port, socket),
         What::State { name } => state(context, &name),
     }
 }
@@ -129,12 +149,8 @@ fn found(context: &Context, name: &str) -> Result<Option<(Attached, mirror::Pane
     match looked {
         Ok(found) => Ok(Some(found)),
         Err(error) if is_gone(&error) => {
-            let why = error.to_string();
-            let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why).to_owned();
-            context.print(
-                || format!("{}: {why}\n", shown::text(name)),
-                || json!({ "schema": 1, "name": name, "attached": false, "why": why }),
-            )?;
+            let why = document::why(&error);
+            context.print(|| format!("{}: {why}\n", shown::text(name)), || document::not_there(name, &why))?;
             Ok(None)
         }
         Err(error) => Err(failed(error)),
@@ -154,22 +170,21 @@ fn attach(context: &Context, name: &str, socket: Option<&Path>, dry_run: bool) -
         Err(error) if is_gone(&error) => {
             context.print(
                 || format!("not attached: no session is called {}; none is started\n", shown::text(name)),
-                || json!({ "schema": 1, "name": name, "attached": false, "why": "no such session is there" }),
+                || document::not_there(name, "no such session is there"),
             )?;
             return Ok(Answer::No);
         }
         Err(error) => return Err(failed(error)),
     };
     if !dry_run {
-        disk::make_dirs(&context.state.join("mirror"))?;
-        disk::replace(&path, format!("{}\n", json!(found)).as_bytes(), Some(0o600))?;
+        mirror::keep(&context.state, &found).map_err(failed)?;
     }
     context.print(
         || {
             let word = if dry_run { "would be attached" } else { "attached" };
             format!("{word}: {name}, pane {}, where {} runs\n", shown::text(&found.pane), shown::text(&found.program))
         },
-        || json!({ "schema": 1, "name": name, "attached": !dry_run, "pane": found.pane, "program": found.program, "socket": found.socket.to_string_lossy() }),
+        || document::attached(&found, !dry_run),
     )?;
     Ok(Answer::Yes)
 }
@@ -218,7 +233,7 @@ fn type_in(context: &Context, name: &str, text: Option<String>, wait: Option<u16
     }
     let seen = match wait.filter(|_| !dry_run) {
         None => None,
-        Some(seconds) => Some(stands_still(&attached, context, Duration::from_secs(u64::from(seconds)))?),
+        Some(seconds) => Some(stands_still(&attached, env, seconds).map_err(failed)?),
     };
     context.print(
         || match &seen {
@@ -226,21 +241,18 @@ fn type_in(context: &Context, name: &str, text: Option<String>, wait: Option<u16
             None if dry_run => format!("would be typed into {name}: {} bytes\n", text.len()),
             None => format!("typed into {name}: {} bytes\n", text.len()),
         },
-        || {
-            let screen = seen.as_ref().map(|(screen, _)| screen);
-            json!({ "schema": 1, "name": name, "done": !dry_run, "bytes": text.len(), "screen": screen, "still": seen.as_ref().map(|(_, still)| still) })
-        },
+        || document::typed(name, !dry_run, text.len(), seen.as_ref()),
     )?;
     Ok(if seen.is_some_and(|(_, still)| !still) { Answer::No } else { Answer::Yes })
 }
 
-/// The screen when it has stood still, or when the time is over.
-fn stands_still(attached: &Attached, context: &Context, most: Duration) -> Result<(String, bool), Failure> {
-    let begun = Moment::now().boot;
+/// The screen when it has stood still, or when so many seconds are over; whether it stands still.
+fn stands_still(attached: &Attached, env: &BTreeMap<OsString, OsString>, seconds: u16) -> Result<(String, bool), MirrorError> {
+    let (begun, most) = (Moment::now().boot, Duration::from_secs(u64::from(seconds)));
     let (mut screen, mut since) = (String::new(), begun);
     loop {
         let now = Moment::now().boot;
-        let seen = attached.screen(&context.env.vars).map_err(failed)?;
+        let seen = attached.screen(env)?;
         if seen != screen {
             (screen, since) = (seen, now);
         }
@@ -272,10 +284,7 @@ fn screen(context: &Context, name: &str, follow: bool) -> Outcome {
             Err(error) => return Err(failed(error)),
         };
         if last.as_ref() != Some(&screen) {
-            context.print(
-                || format!("{}\n", shown_screen(&screen)),
-                || json!({ "schema": 1, "name": name, "attached": true, "screen": screen }),
-            )?;
+            context.print(|| format!("{}\n", shown_screen(&screen)), || document::screen(name, &screen))?;
             last = Some(screen);
         }
         if !follow || term::reader_is_gone(PAUSE) {
@@ -290,20 +299,13 @@ fn state(context: &Context, name: &str) -> Outcome {
     let screen = attached.screen(&context.env.vars).map_err(failed)?;
     let level = Level { dir: disk::canonical(&pane.cwd)?, dotdirs: settings::load(&context.home)?.dotdirs, state: context.state.clone() };
     let found = find::items(&level);
-    let object =
-        |item: &Item| json!({ "section": item.section, "item": item.name.to_string_lossy(), "dotdir": item.dotdir, "state": item.state() });
     context.print(
         || {
             let row = |item: &Item| vec![item.state().word().to_owned(), item.label(), item.dotdir.clone()];
             let rows: Vec<Vec<String>> = found.items.iter().map(row).collect();
             format!("{}\n\nin {}:\n{}", shown_screen(&screen), context.shown(&level.dir), table(&rows))
         },
-        || {
-            json!({
-                "schema": 1, "name": name, "attached": true, "program": attached.program, "cwd": level.dir.to_string_lossy(), "screen": screen,
-                "loadout": found.items.iter().map(object).collect::<Vec<Value>>(),
-            })
-        },
+        || document::state(&attached, &level.dir, &screen, &found.items),
     )?;
     Ok(Answer::Yes)
 }

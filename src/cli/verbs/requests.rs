@@ -233,6 +233,11 @@ pub fn approve(context: &Context, args: ApproveArgs) -> Outcome {
     let mailbox = Mailbox::of_human(&context.home);
     let request = one(&mailbox, &args.id)?;
     if closed(context, &request) {
+        if !args.dry_run {
+            // A run that was killed, or a disk that refused, may have left the end of it undone.
+            let _held = hold(context, &request)?;
+            requests::close_digests(&mailbox, time::now())?;
+        }
         return Ok(Answer::No);
     }
     if let (Some(hash), false) = (&args.hash, args.dry_run) {

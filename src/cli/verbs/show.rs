@@ -119,9 +119,11 @@ fn more(context: &Context, portrait: &mut Portrait) -> More {
     let dotdirs = settings::load(&context.home).map(|settings| settings.dotdirs).unwrap_or_default();
     let level = Level { dir: portrait.dir.clone(), dotdirs, state: context.state.clone() };
     let surface = Surface::of(&level, "claude", &[]).unwrap_or_default();
-    let worn = digest::of(&level.dir, &surface).and_then(|hash| Ok((hash, history::active(&level, &wardrobe::stores(context, &level))?)));
+    let worn = || Ok((digest::of(&level.dir, &surface)?, history::active(&level, &wardrobe::stores(context, &level))?));
+    let worn = digest::size(&level.dir, &surface).and_then(|size| if size > MOST_HASHED { Ok(Err(size)) } else { worn().map(Ok) });
     match worn {
-        Ok(worn) => more.loadout = Some(worn),
+        Ok(Ok(worn)) => more.loadout = Some(worn),
+        Ok(Err(size)) => odd.push(format!("the loadout was not hashed, since it has {size} bytes: loci loadout active")),
         Err(error) => odd.push(format!("failed to {error}")),
     }
     match runs::of(context, portrait) {
@@ -131,6 +133,9 @@ fn more(context: &Context, portrait: &mut Portrait) -> More {
     portrait.notes.extend(odd);
     more
 }
+
+/// The largest loadout that is hashed in passing: whoever wants to look at somebody's directory does not wait for more.
+const MOST_HASHED: u64 = 64 << 20;
 
 /// How many directories of a list people see; the object has all.
 const MAX_SHOWN: usize = 8;

@@ -10,6 +10,7 @@ use crate::cli::failure::Failure;
 use crate::cli::near::word;
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::grants;
+use crate::custody::person::Person;
 use crate::hooks::trust::{self, TrustError};
 use crate::sys::{random, shown, term, time};
 use crate::tree::{real, settings};
@@ -106,6 +107,9 @@ fn count(files: usize) -> String {
 
 fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String], command: &str) -> Outcome {
     if ids.is_empty() {
+        if !args.dry_run && grant::person(context) == Person::Yes {
+            trust::let_go(&context.state, dir);
+        }
         context.say(&format!("{} is not trusted", context.shown(dir)));
         context.print(String::new, || json!({ "schema": 1, "done": false, "revoked": [] }))?;
         return Ok(Answer::No);
@@ -114,7 +118,7 @@ fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String],
         if let Some(answer) = grant::or_request(context, &grants::file(&context.state), command)? {
             return Ok(answer);
         }
-        trust::revoke(&context.state, ids, time::now())?;
+        trust::revoke(&context.state, dir, ids, time::now())?;
     }
     let word = if args.dry_run { "would be taken back" } else { "taken back" };
     context.print(|| format!("{word}: {}\n", ids.join(" ")), || json!({ "schema": 1, "done": !args.dry_run, "revoked": ids }))?;

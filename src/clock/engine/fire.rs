@@ -1,12 +1,13 @@
 //! What is due is dealt with: started, skipped, held, or left waiting.
 
 use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Clock, Pending, Phase, below};
+use super::{Clock, Pending, Phase};
 use crate::clock::decide::{self, Facts, Verdict};
 use crate::clock::deliverable;
 use crate::clock::job::{Action, Job};
@@ -184,7 +185,7 @@ impl<P: Processes> Clock<P> {
     }
 
     /// The directory that a job's globs and deliverables are relative to: that of the body it embodies, else the root.
-    pub(super) fn work_dir(&self, job: &Job) -> std::path::PathBuf {
+    pub(super) fn work_dir(&self, job: &Job) -> PathBuf {
         match &job.action {
             Action::Agent { body, .. } | Action::Wake { body, .. } => below(&self.root.dir, body).unwrap_or_else(|| self.root.dir.clone()),
             Action::Run(_) => self.root.dir.clone(),
@@ -235,4 +236,9 @@ impl<P: Processes> Clock<P> {
             self.procs.signal(&flight.run, crate::sys::lineage::Signal::SIGTERM);
         }
     }
+}
+
+/// The real path of the directory that a job's body is in, where it stays below the root.
+pub(super) fn below(root: &Path, rel: &Path) -> Option<PathBuf> {
+    disk::canonical(&root.join(rel)).ok().filter(|dir| dir.starts_with(root) && disk::is_dir(dir))
 }

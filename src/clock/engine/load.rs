@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Clock, SWEEP, Slot};
+use super::{Clock, SWEEP};
 use crate::clock::decide;
 use crate::clock::job::{self, HEARTBEAT, Loaded, Need};
 use crate::clock::runs::Processes;
@@ -16,7 +16,7 @@ use crate::sys::time::Moment;
 const FULL: u64 = 10;
 
 /// How many files the others look at.
-const SLICE: usize = 2_000;
+const SLICE: usize = 1_000;
 
 /// The most jobs of one root.
 const MAX_JOBS: usize = 100_000;
@@ -111,6 +111,7 @@ impl<P: Processes> Clock<P> {
     /// Looks at every file.
     pub(super) fn sweep(&mut self, now: Moment) {
         self.swept = Some(now.boot);
+        self.loads += 1;
         self.knocked = Knocked::default();
         let first = self.ticks == 0;
         let dir = self.root.dotdir().join("jobs");
@@ -179,7 +180,7 @@ impl<P: Processes> Clock<P> {
         };
         let parsed = if name == HEARTBEAT { job::parse_beat(&path, &bytes) } else { job::parse(name, &path, &bytes).map(Some) };
         if !self.slots.contains_key(name) {
-            self.slots.insert(name.into(), Slot::default());
+            self.slots.insert(name.into(), Box::default());
         }
         let key = format!("job {name}");
         match parsed {
@@ -206,6 +207,7 @@ impl<P: Processes> Clock<P> {
         let job = loaded.job;
         let schedule = job.schedule;
         let Some(slot) = self.slots.get_mut(name) else { return };
+        self.embodied = None;
         let edited = slot.job.as_ref().is_some_and(|old| old.does != job.does);
         if job.beat.is_some() {
             if slot.job.is_none() || slot.record.when != schedule {
@@ -241,6 +243,7 @@ impl<P: Processes> Clock<P> {
         let Some(slot) = self.slots.get_mut(name).filter(|slot| slot.record.gone.is_none()) else { return false };
         (slot.job, slot.error, slot.refused, slot.stamp, slot.next) = (None, None, None, None, None);
         slot.record.gone = Some(now.wall);
+        self.embodied = None;
         slot.record.retry = None;
         slot.waiting.clear();
         self.busy.remove(name);
@@ -276,6 +279,7 @@ impl<P: Processes> Clock<P> {
             }
             if let Some(slot) = self.slots.get_mut(name) {
                 slot.refused = why.map(Into::into);
+                self.embodied = None;
                 if slot.refused.is_none() {
                     // It was not in force: nothing before counts.
                     slot.dealt = Some(now.wall);

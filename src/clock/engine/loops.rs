@@ -2,15 +2,17 @@
 //! them goes into the ledger. When a turn of one is over, the relay of its session says; see
 //! [`crate::clock::loops::seam`].
 
+mod ends;
+mod next;
+
 use std::sync::Arc;
 
 use super::{Clock, Pending};
-use crate::clock::deliverable::{self, Lack};
-use crate::clock::job::{self, Action, Job, Loop};
-use crate::clock::ledger::{Event, Failure};
-use crate::clock::loops::decide::{self, Pick};
+use crate::clock::deliverable;
+use crate::clock::job::{self, Job, Loop};
+use crate::clock::loops::decide;
 use crate::clock::loops::seam::{self, Ended, day};
-use crate::clock::loops::{self, Active, Definition, How, Last, PREFIX, Phase, State};
+use crate::clock::loops::{self, Active, Definition, How, PREFIX, Phase, State};
 use crate::clock::record::Outcome;
 use crate::clock::runs::Processes;
 use crate::clock::trust;
@@ -18,9 +20,6 @@ use crate::hooks::state as session;
 use crate::sys::process::Identity;
 use crate::sys::time::Moment;
 use crate::sys::{disk, random};
-
-/// How much of what a transition says is read.
-const MAX_SAID: u64 = 4096;
 
 /// How far the clock has looked at loops.
 #[derive(Debug, Default)]
@@ -98,34 +97,6 @@ impl<P: Processes> Clock<P> {
                 self.say("loops", format!("loops stand still: failed to {error}"), now);
                 None
             }
-        }
-    }
-
-    /// The loop that goes on is over; its hooks leave its session.
-    fn end_loop(&mut self, how: How, why: &str, now: Moment) {
-        let why = why.to_owned();
-        if let Some(Some((session, _))) = self.change_loops(now, |known| known.end(how, why, now.wall)) {
-            self.leave(&session, now);
-        }
-    }
-
-    fn leave(&mut self, session: &str, now: Moment) {
-        if let Err(error) = seam::leave(&self.root.state, session) {
-            self.say("loops", format!("the hooks of a loop are still on: failed to {error}"), now);
-        }
-    }
-
-    /// A person has ended a loop whose turn is still on: that ends too.
-    fn end_turns(&mut self, known: &State, now: Moment) {
-        let on: Vec<Box<str>> = self
-            .slots
-            .iter()
-            .filter(|(name, slot)| name.starts_with(PREFIX) && slot.record.running.is_some())
-            .map(|(name, _)| name.clone())
-            .collect();
-        let ended = |job: &str| job.strip_prefix(PREFIX).and_then(|name| known.last.get(name)).is_some_and(|last| last.how == How::Ended);
-        for name in on.into_iter().filter(|name| ended(name)) {
-            self.end_run_of(&name, Outcome::Replaced, now);
         }
     }
 
@@ -260,156 +231,6 @@ impl<P: Processes> Clock<P> {
                 }
             }
             Err(error) => self.say("loops", format!("loops stand still: failed to {error}"), now),
-        }
-    }
-
-    fn choose(&mut self, active: &Active, now: Moment) {
-        self.refresh_trust(now);
-        let name = &active.definition.name;
-        let order = match loops::order(&self.root.dir) {
-            Ok(order) => order,
-            Err(why) => return self.schedule_fails(active, &why, now),
-        };
-        let may = |name: &str| self.loop_that_may(name).is_ok();
-        let pick = decide::next(&active.definition.next, name, &order, &may);
-        match pick {
-            Pick::Ask(line) => self.ask(active, &line, now),
-            pick => self.take(active, pick, now),
-        }
-    }
-
-    /// A command says what comes next: a run like any other.
-    fn ask(&mut self, active: &Active, line: &str, now: Moment) {
-        let name = active.definition.name.clone();
-        // The line that a person accepted, and no other.
-        match self.loop_that_may(&name) {
-            Ok((one, hash)) if hash == active.hash => {
-                let job = Job { action: Action::Run(line.into()), ..one.job };
-                let asked = self.change_loops(now, |known| {
-                    let active = known.active.as_mut().filter(|active| active.phase == Phase::Next)?;
-                    (active.phase, active.clock) = (Phase::Asking, Some(Identity::of_self()));
-                    Some(())
-                });
-                if asked.flatten().is_some() {
-                    let name = job.name.to_string();
-                    self.start_turn(&name, &Arc::new(job), None, now);
-                }
-            }
-            Ok(_) => self.schedule_fails(active, "next: the loop was edited since it was started", now),
-            Err(why) => self.schedule_fails(active, &format!("next: {why}"), now),
-        }
-    }
-
-    fn take_answer(&mut self, active: &Active, job: &str, now: Moment) {
-        self.refresh_trust(now);
-        let judged = self.slots.get(job).and_then(|slot| slot.record.judged.clone());
-        let Some(judged) = judged else { return self.schedule_fails(active, "next: nothing is known of its command", now) };
-        let said = disk::read_start(&self.store.run_dir(&judged.run).join("out"), MAX_SAID).map(|(said, _)| said).unwrap_or_default();
-        let ended = matches!(judged.outcome, Outcome::Unjudged | Outcome::Success);
-        let may = |name: &str| self.loop_that_may(name).is_ok();
-        match decide::answered(judged.exit.filter(|_| ended), &String::from_utf8_lossy(&said), &may) {
-            Ok(pick) => self.take(active, pick, now),
-            Err(why) => self.schedule_fails(active, &why, now),
-        }
-    }
-
-    /// The loop is done, and what comes next can't be told: nothing goes on.
-    fn schedule_fails(&mut self, active: &Active, why: &str, now: Moment) {
-        self.finish_with(active, None, Some((How::Stopped, why.to_owned())), now);
-    }
-
-    fn take(&mut self, active: &Active, pick: Pick, now: Moment) {
-        let name = active.definition.name.clone();
-        let (next, said) = match pick {
-            Pick::Loop(next, said) => (Some(next), said),
-            Pick::Stop(said) => (None, said),
-            Pick::Ask(_) => return,
-        };
-        if let Some(said) = said {
-            self.say(&format!("loop {name}"), format!("after the loop {name}: {said}"), now);
-        }
-        let next = match next.map(|next| self.loop_that_may(&next)).transpose() {
-            Ok(next) => next,
-            Err(why) => return self.schedule_fails(active, &format!("next: {why}"), now),
-        };
-        self.finish_with(active, next, None, now);
-    }
-
-    fn finish_with(&mut self, active: &Active, next: Option<(Loop, String)>, why: Option<(How, String)>, now: Moment) {
-        self.change_loops(now, |known| {
-            let going = known.active.as_ref().is_some_and(|one| one.definition.name == active.definition.name && one.phase == active.phase);
-            if !going {
-                return;
-            }
-            known.active = next.map(|(one, hash)| {
-                // The same terminal is the same session, and what hooks share goes along.
-                let session = active
-                    .session
-                    .clone()
-                    .filter(|_| one.definition.terminal.is_some() && one.definition.terminal == active.definition.terminal);
-                Active {
-                    definition: one.definition,
-                    hash,
-                    session,
-                    state: active.state.clone(),
-                    since: Some(now.wall),
-                    clock: Some(Identity::of_self()),
-                    ..Active::default()
-                }
-            });
-            if let Some((how, why)) = why {
-                known.note(active, how, why, now.wall);
-            }
-        });
-    }
-
-    /// What came of loops goes into the ledger, once.
-    fn tell_ends(&mut self, now: Moment) {
-        let Ok(Some(known)) = loops::read(&loops::file(&self.root.state, &self.root.dir)) else { return };
-        let new: Vec<(String, Last)> =
-            known.last.iter().filter(|(_, last)| !last.told).map(|(name, last)| (name.clone(), last.clone())).collect();
-        for (name, last) in &new {
-            let job = Definition::job_name(name);
-            match last.how {
-                How::Done => self.end_block(&job, Event::Resolved, now),
-                How::Ended => self.end_block(&job, Event::Withdrawn, now),
-                How::Stopped | How::Interrupted => {
-                    // A clock that was killed right here has told it already.
-                    if self.ledger.fold.open.get(&job).is_some_and(|block| block.entry.instant == Some(last.at)) {
-                        continue;
-                    }
-                    let cause = if last.how == How::Stopped { Outcome::Missing } else { Outcome::Interrupted };
-                    let missing = vec![Lack { path: "exit".to_owned(), why: last.why.clone() }];
-                    let failure = Failure { cause: Some(cause), missing, instant: Some(last.at), ..Failure::default() };
-                    self.block(&job, failure, true, now);
-                }
-            }
-        }
-        let gone: Vec<String> =
-            self.ledger.fold.open.keys().filter(|job| job.strip_prefix(PREFIX).is_some_and(|name| self.is_gone(name))).cloned().collect();
-        for job in gone {
-            self.end_block(&job, Event::Withdrawn, now);
-        }
-        // Only what stands in the file is told: a clock that is killed in between tells it again.
-        if !new.is_empty() && self.ledger.flush().is_ok() {
-            self.change_loops(now, |known| {
-                for (name, told) in new {
-                    if let Some(last) = known.last.get_mut(&name).filter(|last| last.at == told.at && last.how == told.how) {
-                        last.told = true;
-                    }
-                }
-            });
-        }
-    }
-
-    fn is_gone(&self, name: &str) -> bool {
-        matches!(disk::look_through(&self.root.dotdir().join("loops").join(format!("{name}.md"))), Ok(None))
-    }
-
-    fn end_block(&mut self, job: &str, event: Event, now: Moment) {
-        if let Some(entry) = self.ledger.fold.ended(job, event, None, now.wall) {
-            self.ledger.append(entry);
-            self.voice.over(&format!("block {job}"));
         }
     }
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Clock, Pending, below};
+use super::fire::below;
+use super::{Clock, Pending};
 use crate::body::embody;
 use crate::clock::job::{Action, Job};
 use crate::clock::runs::Processes;
@@ -68,14 +69,22 @@ impl<P: Processes> Clock<P> {
 
     /// Sends what agents could not send from where they were: those that runs embody, and whoever lives at the root.
     fn send_what_waits(&mut self, now: Moment) {
-        let bodies = self.slots.values().filter_map(|slot| slot.live()).filter(|job| !matches!(job.action, Action::Run(_)));
-        let mut dirs: Vec<PathBuf> = bodies.map(|job| self.work_dir(job)).collect();
-        dirs.push(self.root.dir.clone());
-        dirs.sort();
-        dirs.dedup();
-        for dir in dirs {
-            self.drain(&dir, now);
+        // Gathered once: this costs what is embodied, not what exists.
+        let bodies = self.embodied.take().unwrap_or_else(|| {
+            let actions = self.slots.values().filter_map(|slot| slot.live()).map(|job| &job.action);
+            let bodies = actions.filter_map(|action| match action {
+                Action::Agent { body, .. } | Action::Wake { body, .. } => Some(body.clone()),
+                Action::Run(_) => None,
+            });
+            bodies.collect()
+        });
+        for body in &bodies {
+            if let Some(dir) = below(&self.root.dir, body) {
+                self.drain(&dir, now);
+            }
         }
+        self.embodied = Some(bodies);
+        self.drain(&self.root.dir.clone(), now);
     }
 
     /// Sends what waits in the outbox of a body.
@@ -99,6 +108,10 @@ impl<P: Processes> Clock<P> {
                 Drained::Delivered(delivery) => {
                     let id = delivery.outcome.as_ref().map(|filed| filed.id.clone()).unwrap_or_default();
                     let text = format!("delivered from the outbox of {}: {id} to {}", sender.name(), delivery.owner.who.name());
+                    self.say(&format!("{key} {id}"), text, now);
+                }
+                Drained::Answered { id, to } => {
+                    let text = format!("delivered from the outbox of {}: the answer {id} to {to}", sender.name());
                     self.say(&format!("{key} {id}"), text, now);
                 }
                 Drained::Dropped(why) => self.say(&key, format!("a message in the outbox of {} was dropped: {why}", sender.name()), now),
@@ -169,6 +182,7 @@ impl<P: Processes> Clock<P> {
     fn wake_slot(&mut self, name: &str, job: Job) -> Arc<Job> {
         let slot = self.slots.entry(name.into()).or_default();
         slot.record.gone = None;
+        self.embodied = None;
         match &slot.job {
             Some(known) if **known == job => Arc::clone(known),
             _ => {

@@ -23,8 +23,12 @@ impl<P: Processes> Clock<P> {
         let running: Vec<(Box<str>, String)> =
             self.slots.iter().filter_map(|(name, slot)| Some((name.clone(), slot.record.running.clone()?))).collect();
         for (name, id) in running {
-            match Run::read(&self.store.run_dir(&id)).filter(|run| run.outcome.is_none()) {
-                Some(run) => _ = self.flights.insert(id, Flight { run, phase: Phase::Running, job: None, worn: None }),
+            match Run::read(&self.store.run_dir(&id)) {
+                Some(run) => {
+                    // One that was judged, by a clock that was killed before it noted that, is not judged again.
+                    let phase = run.outcome.map_or(Phase::Running, Phase::Judged);
+                    self.flights.insert(id, Flight { run, phase, job: None, worn: None });
+                }
                 None => {
                     self.say(&format!("run {name}"), format!("{name}: nothing is known of its run {id}; it is not judged"), now);
                     if let Some(slot) = self.slots.get_mut(&name) {
@@ -80,6 +84,10 @@ impl<P: Processes> Clock<P> {
                 }
             }
             Phase::Settling { since } => self.settle(flight, since, now),
+            Phase::Judged(outcome) => {
+                self.finish(flight, outcome, Vec::new(), now);
+                true
+            }
             Phase::Ending { since, why } => {
                 // Asked for its own status first, so that it does not stay as a zombie.
                 let _ = self.procs.life(&flight.run);
@@ -118,6 +126,10 @@ impl<P: Processes> Clock<P> {
 
     /// The process is gone; the files may still come for a while.
     fn settle(&mut self, flight: &mut Flight, since: Duration, now: Moment) -> bool {
+        if !flight.run.answers.is_empty() {
+            // An answer that was given in a jail may still wait in the outbox.
+            self.drain(&flight.run.dir.clone(), now);
+        }
         let run = &flight.run;
         let mut missing = deliverable::judge(&run.dir, &run.deliverables, &run.before);
         missing.extend(wake::unanswered(&run.answers));
@@ -160,12 +172,14 @@ impl<P: Processes> Clock<P> {
         if again.is_some() || !slot.waiting.is_empty() {
             self.busy.insert(name.as_str().into());
         }
-        let gone = !self.slots.get(&*name).is_some_and(record_is_there);
+        let gone = !self.slots.get(&*name).is_some_and(|slot| record_is_there(slot));
         if outcome == Outcome::Success {
             if let Some(entry) = self.ledger.fold.ended(&name, Event::Resolved, Some(&run.id), now.wall) {
                 self.ledger.append(entry);
                 self.voice.over(&format!("block {name}"));
             }
+        } else if self.ledger.fold.open.get(&name).is_some_and(|block| block.entry.run.as_ref() == Some(&run.id)) {
+            // The clock that was killed had told it.
         } else if (outcome.is_failure() && again.is_none() && !gone) || !left_running.is_empty() {
             let failure = Failure {
                 cause: Some(outcome),

@@ -136,7 +136,7 @@ impl<P: Processes> Clock<P> {
         disk::make_dirs(&folder).map_err(|error| Refused::Disk(error.source.to_string()))?;
         let dir = self.work_dir(job);
         if let Action::Agent { body, .. } | Action::Wake { body, .. } = &job.action
-            && super::below(&self.root.dir, body).is_none()
+            && super::fire::below(&self.root.dir, body).is_none()
         {
             return Err(Refused::Failed(lack("agent", format!("{} is no directory below the root", body.display()))));
         }
@@ -284,7 +284,7 @@ impl<P: Processes> Clock<P> {
         for (file, claim) in claims.into_iter().filter(|(file, _)| !known.contains(file)) {
             let Some(claim) = claim.filter(|claim| claim.host == process::host()) else { continue };
             if !self.slots.contains_key(&*claim.job) {
-                self.slots.insert(claim.job.clone().into(), super::Slot::default());
+                self.slots.insert(claim.job.clone().into(), Box::default());
             }
             self.interrupted(&claim.job, &file, claim.instant, now);
         }

@@ -281,6 +281,7 @@ pub fn change<T>(state: &Path, root: &Path, what: impl FnOnce(&mut State) -> T) 
     (after.schema, after.root) = (1, root.to_owned());
     let result = what(&mut after);
     if before.as_ref() != Some(&after) {
+        disk::sweep_temps(&folder(state))?;
         disk::replace(&path, &super::store::to_text(&path, &after)?, Some(0o600))?;
     }
     Ok(result)

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 use super::plan::{Planned, Use};
 use crate::sys::disk::{self, Kind};
 use crate::sys::jail::{Call, Op};
+use crate::sys::process;
 use crate::tree::{climb, real};
 
 /// How many refused paths are remembered; further ones are counted.
 const MAX: usize = 1_000;
+/// How much of the words of a program is kept, in bytes.
+const MAX_WORDS: u64 = 4096;
 
 /// A refused path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Refused {
     pub op: Op,
     /// The program that tried it.
     pub program: String,
+    /// The words that this program was started with, as it had them then.
+    pub words: Vec<String>,
     /// Whether the path is only held in its place: nobody owns it.
     pub pinned: bool,
 }
@@ -51,7 +56,9 @@ impl Hearer {
             self.more += 1;
             return;
         }
-        self.refused.insert(found.path, Refused { op: call.op, program: call.program.clone(), pinned });
+        // It waits until this is over: the words are those of who calls.
+        let words = process::words_of(call.pid, MAX_WORDS);
+        self.refused.insert(found.path, Refused { op: call.op, program: call.program.clone(), words, pinned });
     }
 
     /// Whether the mounts refuse this, and only because the path is held in its place.

@@ -73,7 +73,7 @@ pub fn scan(root: &Path, asker: &Asker, surroundings: &Surroundings, now: Timest
     let own_memory = asker.body.as_ref().map(|body| body.join(".loci/memory"));
     for (dir, first) in &marks.dirs {
         for (names, _) in wall::rows().filter(|(names, _)| names.first() == Some(first)) {
-            close(names.iter().fold(dir.clone(), |path, name| path.join(name)), own_memory.as_deref(), &mut found);
+            close(dir, names, own_memory.as_deref(), &mut found);
         }
     }
     marks.walls.iter().for_each(|path| wall_off(path.clone(), &mut found));
@@ -136,16 +136,35 @@ fn glob_set(globs: &[String]) -> Option<GlobSet> {
     set.build().ok().filter(|_| !globs.is_empty())
 }
 
-/// Puts a path that only a person changes on the list, where it is there.
-fn close(path: PathBuf, own_memory: Option<&Path>, found: &mut Found) {
+/// Puts what only a person changes on the list, where it is there: names below a real directory.
+fn close(dir: &Path, names: &[&str], own_memory: Option<&Path>, found: &mut Found) {
+    let path: PathBuf = dir.iter().chain(names.iter().map(OsStr::new)).collect();
     // Loci's own verbs write there for the agent whose it is, also from inside.
     if own_memory == Some(&path) {
         return;
     }
-    match disk::canonical(&path) {
-        Ok(real) => wall_off(real, found),
-        Err(_) => found.absent.push(path),
+    match real_below(dir, names) {
+        Some(real) => wall_off(real, found),
+        None => found.absent.push(path),
     }
+}
+
+/// Where names below a real directory lead; `None` where nothing is there. Only a link is worth the whole way from the top:
+/// there are a few such names in each place, and there may be a thousand places.
+fn real_below(dir: &Path, names: &[&str]) -> Option<PathBuf> {
+    let mut path = dir.to_owned();
+    for (at, name) in names.iter().enumerate() {
+        path.push(name);
+        match disk::look(&path) {
+            Ok(Some(meta)) if meta.kind != Kind::Link => {}
+            Ok(None) => return None,
+            _ => {
+                path.extend(names.iter().skip(at + 1));
+                return disk::canonical(&path).ok();
+            }
+        }
+    }
+    Some(path)
 }
 
 fn wall_off(real: PathBuf, found: &mut Found) {
@@ -168,7 +187,7 @@ fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>
                 absent_first.insert(first);
                 continue;
             }
-            close(names.iter().fold(dir.to_owned(), |path, name| path.join(name)), own_memory, found);
+            close(dir, names, own_memory, found);
         }
     };
     for dir in [&home, &user_home] {
@@ -183,15 +202,15 @@ fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>
         let names: Vec<&str> = name.split('/').collect();
         for (row, _) in wall::rows() {
             if let Some(rest) = row.strip_prefix(names.as_slice()) {
-                close(rest.iter().fold(folder.clone(), |path, name| path.join(name)), own_memory, found);
+                close(folder, rest, own_memory, found);
             }
         }
     }
-    close(user_home.join(".claude.json"), own_memory, found);
+    close(&user_home, &[".claude.json"], own_memory, found);
     let registry = home.join(".loci");
     if asker.body.as_deref() == Some(&*home) {
         for name in wall::POLICY {
-            close(registry.join(name), own_memory, found);
+            close(&home, &[".loci", name], own_memory, found);
         }
     } else if let Ok(real) = disk::canonical(&registry) {
         wall_off(real, found);

@@ -322,6 +322,8 @@ impl Engine<'_> {
             "ffmpeg" => self.ffmpeg(sh, argv),
             "make" => self.make(sh, argv),
             "npm" => self.npm(sh, argv),
+            "dc" => self.dc(sh, c),
+            "m4" => self.m4(sh, marks, c),
             "ctags" => {
                 self.effects(sh, marks, c);
                 if !c.has(&["-f", "-o"]) {

@@ -172,6 +172,41 @@ impl Engine<'_> {
         }
     }
 
+    /// `dc`: what stands behind `!` is a command, unless it is a comparison.
+    pub(crate) fn dc(&mut self, sh: &mut Shell, c: &Call) {
+        let mut text = c.values(&["-e", "--expression"]).join("\n");
+        for file in c.values(&["-f", "--file"]).into_iter().chain(c.args.iter().map(String::as_str)) {
+            text = text + "\n" + &self.content(sh, file);
+        }
+        if text.is_empty() {
+            text = self.take(sh, 0);
+        }
+        for script in text.lines().filter_map(|line| line.split_once('!')).map(|parts| parts.1) {
+            if !script.starts_with(['<', '>', '=']) {
+                self.effect(sh, 'Y', script, false);
+            }
+        }
+        self.put(sh, 1, &UNK.to_string());
+    }
+
+    /// `m4`: `syscmd(…)` and `esyscmd(…)` run a command.
+    pub(crate) fn m4(&mut self, sh: &mut Shell, marks: &str, c: &Call) {
+        self.effects(sh, marks, c);
+        let mut text = String::new();
+        for file in &c.args {
+            text = text + &self.content(sh, file) + "\n";
+        }
+        if c.args.is_empty() {
+            text = self.take(sh, 0);
+        }
+        for (at, call) in text.match_indices("syscmd(") {
+            let rest = &text[at + call.len()..];
+            let script = rest.split(')').next().unwrap_or(rest).trim_matches(['`', '\'']);
+            self.effect(sh, 'Y', script, false);
+        }
+        self.put(sh, 1, &UNK.to_string());
+    }
+
     pub(crate) fn vim(&mut self, sh: &mut Shell, c: &Call, argv: &[String]) {
         let mut lines: Vec<String> = Vec::new();
         let mut all: Vec<String> = Vec::new();

@@ -191,7 +191,7 @@ impl Engine<'_> {
 
     /// Notes that something can't be known.
     pub(crate) fn unknown(&mut self, why: &str, word: &str) {
-        let word: String = word.chars().take(200).map(|c| if c == UNK { '?' } else { c }).collect();
+        let word: String = word.chars().take(200).map(|c| if c == UNK { '…' } else { c }).collect();
         let u = Unknown { why: why.to_owned(), word };
         if self.out.unknown.len() < MAX_UNKNOWN && !self.out.unknown.contains(&u) {
             self.out.unknown.push(u);

@@ -43,8 +43,19 @@ impl Engine<'_> {
         if sources.is_empty() {
             return;
         }
+        // a directory for what is replaced is used where something is
+        let replaced = c.args.iter().rev().skip(1).any(|from| {
+            let dir = from.ends_with('/') || self.what(sh, from) != Some(Kind::File);
+            dir || self.exists(sh, &join(to, split(from).1)) || self.what(sh, to) == Some(Kind::File)
+        });
+        let names: &[&str] = match (replaced, c.has(&["--delay-updates"])) {
+            (true, true) => &["--backup-dir", "-T", "--temp-dir", "--partial-dir"],
+            (true, false) => &["--backup-dir", "-T", "--temp-dir"],
+            (false, true) => &["-T", "--temp-dir", "--partial-dir"],
+            (false, false) => &["-T", "--temp-dir"],
+        };
         for d in c
-            .values(&["--backup-dir", "-T", "--temp-dir", "--partial-dir"])
+            .values(names)
             .into_iter()
             .map(|d| if self.what(sh, to) == Some(Kind::Dir) || to.ends_with('/') { join(to, d) } else { join(split(to).0, d) })
             .collect::<Vec<_>>()

@@ -106,7 +106,7 @@ const ROWS: &[(&str, &str)] = &[
     ("nano pico emacs emacsclient joe micro hx kak code subl gedit", "?"),
     (
         "less more most pg man info column col colrm look strings file xxd hexdump hd jq fx gron yq xq tree exa eza lsd bat batcat fd fdfind locate which whereis \
-      apropos whatis whatchanged zcat bzcat xzcat zstdcat lz4cat gzcat zless zmore nm objdump readelf size ldd addr2line cal bc dc units ps top htop pgrep pidof lsof free vmstat \
+      apropos whatis whatchanged zcat bzcat xzcat zstdcat lz4cat gzcat zless zmore nm objdump readelf size ldd addr2line cal bc units ps top htop pgrep pidof lsof free vmstat \
       iostat dmesg netstat ss ip ifconfig ping dig host nslookup traceroute getent getfacl getfattr lsattr tput clear reset lscpu lsblk findmnt mount df nproc cmake-format \
       shellcheck tokei cloc scc hyperfine jo sum cksum crc32 b3sum locale getconf tty mesg last w wall write finger time ts pee pv ifne combine \
       isutf8 errno lckdo mispipe zrun numactl yamllint gpgconf cpuid apt-cache dpkg-query rpm-query tldr cheat fortune cowsay figlet banner ncal",
@@ -283,7 +283,8 @@ const ROWS: &[(&str, &str)] = &[
     ("gettext msgfmt msgmerge xgettext msginit", "-o:W --output-file:W --output:W -d: -U? --update? @1I -D: -L: -k::"),
     ("help2man", "-o:W --output:W -n: -s: -N"),
     ("asciidoctor asciidoc", "-o:W --out-file:W -D:d -b: -a:"),
-    ("m4", "-o:W --error-output:W -F:W --freeze-state:W -I: -D: -U: -R:"),
+    ("dc", "*dc -e: --expression: -f: --file:"),
+    ("m4", "*m4 -o:W --error-output:W -F:W --freeze-state:W -I: -D: -U: -R:"),
     ("indent", "*indent -o:W"),
     ("uncrustify astyle", "-o:W -c: -f: @I"),
 ];

@@ -55,9 +55,9 @@ fn temp_beside(path: &Path) -> PathBuf {
     }
 }
 
-/// Writes and syncs a temporary file beside `path`. `mode` as it is given counts exactly; without
+/// Writes and, where that is wanted, syncs a temporary file beside `path`. `mode` as it is given counts exactly; without
 /// one a new file gets what the umask leaves of `0o666`.
-fn write_temp(path: &Path, data: &[u8], mode: Option<u32>) -> io::Result<PathBuf> {
+fn write_temp(path: &Path, data: &[u8], mode: Option<u32>, sync: bool) -> io::Result<PathBuf> {
     let temp = temp_beside(path);
     let written = step("write", &temp, || {
         match fs::remove_file(&temp) {
@@ -69,7 +69,7 @@ fn write_temp(path: &Path, data: &[u8], mode: Option<u32>) -> io::Result<PathBuf
         if let Some(mode) = mode {
             file.set_permissions(fs::Permissions::from_mode(mode))?;
         }
-        file.sync_all()
+        if sync { file.sync_all() } else { Ok(()) }
     });
     match written {
         Ok(()) => Ok(temp),
@@ -111,7 +111,7 @@ fn appear(path: &Path, data: &[u8], mode: u32) -> io::Result<()> {
     {
         return Ok(());
     }
-    let temp = write_temp(path, data, Some(mode))?;
+    let temp = write_temp(path, data, Some(mode), true)?;
     land(&temp, step("rename", path, || noreplace(&temp, path)))
 }
 
@@ -156,9 +156,18 @@ pub fn replace(path: &Path, data: &[u8], mode: Option<u32>) -> Outcome {
         Some(mode) => mode,
         None => look(path)?.filter(|meta| meta.kind == Kind::File).map_or(0o644, |meta| meta.mode),
     };
-    let renamed = write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || fs::rename(&temp, path))));
+    let renamed = write_temp(path, data, Some(mode), true).and_then(|temp| land(&temp, step("rename", path, || fs::rename(&temp, path))));
     tell("write", path, renamed)?;
     sync_parent(path)
+}
+
+/// As [`replace`], without the syncs: for what only tells, and is written again. After a power cut it may be empty.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_unsynced(path: &Path, data: &[u8], mode: u32) -> Outcome {
+    let renamed = write_temp(path, data, Some(mode), false).and_then(|temp| land(&temp, step("rename", path, || fs::rename(&temp, path))));
+    tell("write", path, renamed)
 }
 
 /// As [`replace`], where `was` stands in the file. What was replaced is looked at once more after it has changed places
@@ -173,7 +182,7 @@ pub fn replace_known(path: &Path, data: &[u8], mode: Option<u32>, was: &[u8]) ->
         None => look(path)?.filter(|meta| meta.kind == Kind::File).map_or(0o644, |meta| meta.mode),
     };
     let replaced =
-        write_temp(path, data, Some(mode)).and_then(|temp| land(&temp, step("rename", path, || put_for(&temp, path, data, was))));
+        write_temp(path, data, Some(mode), true).and_then(|temp| land(&temp, step("rename", path, || put_for(&temp, path, data, was))));
     tell("write", path, replaced)?;
     sync_parent(path)
 }

@@ -29,10 +29,11 @@ const REASONS: &[(&str, &str)] = &[
     ("o5-git-107", MACHINERY),
     ("o5-side-078", LITERAL),
     ("o5-side-100", LITERAL),
+    ("o5-others-077", MACHINERY),
 ];
 
 /// The case is about `owned/` alone.
-const MACHINERY: &str = "it takes away the asker's own `.loci`, which only a person does";
+const MACHINERY: &str = "it takes away or changes the asker's own `.loci`, which only a person does";
 const CLAIMS: &str = "it brings an owner file into a place: by a copy into what is there, by git's index, by an archive";
 const LITERAL: &str = "a list as the first word without brackets, and a division that is called by name, are not read";
 

@@ -1,5 +1,6 @@
 //! The clock as a program: real processes, real kills. What time it is, the test says.
 
+mod daemon;
 mod endings;
 mod verbs;
 mod wake;

@@ -200,6 +200,37 @@ fn a_command_writes_nothing_of_others_where_the_kernel_holds_it() {
     assert!(world.there("bob/x.txt"));
 }
 
+/// Where custody is required a body is embodied as itself, held by the kernel: what is others' it can't write, its own it can, and they hear of it.
+#[test]
+fn a_body_is_embodied_in_a_jail_where_custody_is_required() {
+    let world = World::new(0);
+    world.sandbox.exec(
+        "bin/x",
+        "#!/bin/sh\necho mine >> done\n(echo x > ../bob/x.txt) 2> /dev/null\n[ -n \"$LOCI_JAIL\" ] && echo held >> done\nexit 0\n",
+    );
+    world.sandbox.file("home/.loci/runtimes/x.md", format!("---\nprogram: {}\ngrace: 1s\n---\n", world.sandbox.path("bin/x").display()));
+    world.sandbox.file("root/bob/.loci/owner.md", "---\nowner: bob\n---\n").file("root/bob/.loci/agent.md", "---\nid: bob\n---\n");
+    world.sandbox.file("root/b/.loci/agent.md", "---\nid: b\nruntime: x\n---\n").dir("root/.git");
+    if Run::of(&mut world.command(&["exec", "--", "true"]), None).code != Some(0) {
+        crate::exec::skipped("there is no jail here");
+        return;
+    }
+    world.sandbox.file("home/.loci/config.yaml", "custody: required\n");
+    world.job("a", "when: {every: 1h}\nagent: b\ndeliverables: [done]", "Go.").loci(&["clock", "enroll", "."]).exits(0);
+    world.loci(&["jobs", "arm", "a"]).exits(0);
+    world.loci(&["jobs", "run", "a"]).exits(0);
+    assert_eq!(world.sandbox.read("root/b/done"), "mine\nheld\n");
+    assert!(!world.there("bob/x.txt"));
+    let mail = world.sandbox.loci("root/bob", ["inbox", "--json"]).exits(0).json();
+    assert_eq!((&mail["messages"][0]["from"], &mail["messages"][0]["change"]), (&"b".into(), &"command".into()), "{mail}");
+    // Who wants no kernel has none.
+    world.sandbox.file("home/.loci/config.yaml", "custody: read\n");
+    world.time(1);
+    world.loci(&["jobs", "run", "a"]).exits(0);
+    assert_eq!(world.sandbox.read("root/b/done"), "mine\nheld\nmine\n");
+    assert!(world.there("bob/x.txt"), "whether the test can see");
+}
+
 /// What nobody armed reaches no model, whatever its script calls.
 #[test]
 fn below_a_job_that_nobody_armed_no_body_is_embodied() {

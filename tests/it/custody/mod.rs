@@ -1,6 +1,7 @@
 //! Custody from the outside: whose it is, what a refusal becomes, and the verbs around it.
 
 mod apply;
+mod asked;
 mod delegate;
 mod extract;
 mod faults;
@@ -9,6 +10,7 @@ mod listing;
 mod mail;
 mod ownership;
 mod retention;
+mod said;
 mod verbs;
 mod wayout;
 

@@ -35,6 +35,51 @@ fn a_delegation_from_inside_arrives_when_the_command_has_ended() {
 
 /// What is put into an outbox by hand says no more than its sender could: it is judged again, and the
 /// sender is who the outbox belongs to.
+/// So does an answer: the sender has it, and the log says so, as soon as somebody outside has looked. Twice is once.
+#[test]
+fn an_answer_from_inside_arrives_too() {
+    as_each(|world| {
+        let asked = Run::of(
+            world
+                .loci(["delegate", "alice", "--reads", "alice_inner/a.txt", "--idea", "Say it louder", "--json"])
+                .current_dir(world.repo().join("bob")),
+            None,
+        );
+        let id = asked.exits(0).json()["messages"][0]["id"].as_str().unwrap().to_owned();
+        let loci = env!("CARGO_BIN_EXE_loci");
+        let line = format!("{loci} inbox done {id} --reply 'It is louder now' && {loci} inbox done {id} --reply 'Once more'");
+        let done = world.run(&line).exits(0);
+        assert!(done.stdout.contains("the answer waits in") && done.stderr.contains("answer delivered to bob"), "{done:?}");
+        let mail: String = world.world().snapshot("home/repo/bob/.loci/memory/inbox/new").into_values().collect();
+        assert!(mail.contains("It is louder now") && mail.contains("kind: reply") && !mail.contains("Once more"), "{mail}");
+        let again = Run::of(&mut world.loci(["inbox", "done", &id, "--reply", "x"]), None).exits(1);
+        assert!(again.stderr.contains("done already"), "{again:?}");
+        // An answer in the name of somebody else is dropped.
+        let forged = r#"printf '{"schema":1,"at":"2026-06-01T00:00:00Z","inbox":"{REPO}/bob/.loci/memory/inbox","key":"0123456789abcdef","state":"done","text":"x"}' > .loci/memory/outbox/0123456789abcdef.answer.json"#;
+        let dropped = world.run(&format!("mkdir -p .loci/memory/outbox; {forged}")).exits(0);
+        assert!(dropped.stderr.contains("it answers a message of somebody else's"), "{dropped:?}");
+    });
+}
+
+/// Its journal is one of the body's own: what stands in the one of a person can't be written from inside.
+#[test]
+fn a_change_is_brought_in_from_inside() {
+    as_each(|world| {
+        let file = world.repo().join("bob/alice_inner/a.txt");
+        let patch = world.path("home/change.patch");
+        std::fs::write(&patch, "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n a\n+louder\n").unwrap();
+        let mut ask = world.loci(["delegate", "alice", "--reads", "a.txt", "--idea", "Say it louder", "--json", "--patch"]);
+        let asked = Run::of(ask.arg(&patch).current_dir(world.repo().join("bob/alice_inner")).env("LOCI_AGENT", "bob"), None);
+        let id = asked.exits(0).json()["messages"][0]["id"].as_str().unwrap().to_owned();
+        let loci = env!("CARGO_BIN_EXE_loci");
+        let forged = world.path("state/loci/journal/apply-0.json");
+        let applied = world.run(&format!("{loci} inbox apply {id} && echo '{{}}' > {}", forged.display())).exits(0);
+        assert!(applied.stdout.contains("a.txt"), "{applied:?}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\nlouder\n");
+        assert!(forged.parent().unwrap().is_dir() && !forged.exists());
+    });
+}
+
 #[test]
 fn a_forged_message_is_the_senders_own() {
     let world = World::new(None);

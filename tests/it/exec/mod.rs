@@ -9,6 +9,7 @@ mod degrade;
 mod gated;
 mod held;
 mod keep;
+mod machine;
 mod mail;
 mod process;
 mod session;

@@ -34,6 +34,9 @@ fn a_session_works_and_what_is_others_is_held() {
         {
             assert!(done.stderr.contains(line), "{line}: {done:?}");
         }
+        // What tried it goes along, as it was called.
+        let mail: String = world.world().snapshot("home/repo/bob/.loci/memory/inbox/new").into_values().collect();
+        assert!(mail.contains("change: \"command\"") && mail.contains("/bin/bash") && mail.contains("home/bin/x"), "{mail}");
         // Whether the test can see: without it the same session changes them.
         assert!(run(world, &[]).exits(5).stderr.find("refused").is_none());
         assert!(before != world.theirs());

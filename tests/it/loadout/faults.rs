@@ -1,5 +1,5 @@
-//! Killed after each single operation, or failed at it: the next change repairs it and says so, and
-//! the tree is the old one or the new one.
+//! Killed after each single operation, and the repair killed as well: the next change repairs it and says so, and the
+//! tree is the old one or the new one. What fails at each operation is tried in tests/it/sweep.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -102,23 +102,6 @@ impl Trial {
             self.check(&world, &old, &new, &what);
         }
     }
-
-    fn fail_everywhere(&self) {
-        let (old, new, count) = self.measure();
-        for n in 1..=count {
-            let world = (self.build)();
-            let errno = [nix::libc::ENOSPC, nix::libc::EIO, nix::libc::EACCES][n % 3];
-            let run = faulty(&world, self.args, &format!("fail:{n}:{errno}"));
-            assert!(matches!(run.code, Some(0 | 2)), "{:?}: {}", run.code, run.stderr);
-            let what = format!("{:?} with errno {errno} at operation {n} of {count}", self.args);
-            if run.code == Some(0) {
-                assert!(world.snapshot("r") == new || run.stderr.contains("still beside it"), "{what}: said done\n{}", run.stderr);
-            } else {
-                assert!(run.stderr.contains("error: failed to"), "{what}: {}", run.stderr);
-            }
-            self.check(&world, &old, &new, &what);
-        }
-    }
 }
 
 fn equip() -> Trial {
@@ -186,19 +169,8 @@ fn equip_survives_a_kill_after_each_operation() {
 }
 
 #[test]
-fn equip_survives_a_failure_of_each_operation() {
-    equip().fail_everywhere();
-    unequip().fail_everywhere();
-}
-
-#[test]
 fn a_scope_survives_a_kill_after_each_operation() {
     scoped().kill_everywhere();
-}
-
-#[test]
-fn a_scope_survives_a_failure_of_each_operation() {
-    scoped().fail_everywhere();
 }
 
 #[test]
@@ -207,24 +179,13 @@ fn inject_survives_a_kill_after_each_operation() {
 }
 
 #[test]
-fn inject_survives_a_failure_of_each_operation() {
-    injecting().fail_everywhere();
-}
-
-#[test]
 fn restore_survives_a_kill_after_each_operation() {
     restore().kill_everywhere();
 }
 
 #[test]
-fn restore_survives_a_failure_of_each_operation() {
-    restore().fail_everywhere();
-}
-
-#[test]
 fn archive_survives_a_kill_after_each_operation() {
     archive().kill_everywhere();
-    archive().fail_everywhere();
 }
 
 /// Kills for real, at times nobody chose.

@@ -1,6 +1,6 @@
 //! What is said at the end of a command, and what is handed over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ pub(super) fn report(
     let mut filed = Vec::new();
     if ruling.verdict == Verdict::Refuse {
         let change = if ready.embodied {
-            Change::None
+            Change::Command(tried_by(&refused))
         } else if let Some(call) = &ready.call {
             Change::Command(call.command.clone())
         } else {
@@ -87,6 +87,19 @@ pub(super) fn report(
         context.say(&format!("loci: still running, and still held: {}{and}", named.join(", ")));
     }
     Ok(filed)
+}
+
+/// The command lines of the programs of a session that were refused, each once: what they would have done stands in
+/// none of them alone, and is the most that is known without a layer.
+fn tried_by(refused: &BTreeMap<PathBuf, Refused>) -> String {
+    let line = |one: &Refused| one.words.iter().map(|one| word(Path::new(one))).collect::<Vec<_>>().join(" ");
+    let mut lines: Vec<String> = Vec::new();
+    for line in refused.values().map(line).filter(|line| !line.is_empty()) {
+        if lines.len() < MAX_LISTED && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
 }
 
 fn kind(op: Op) -> ActKind {

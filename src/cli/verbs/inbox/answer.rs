@@ -1,5 +1,7 @@
 //! `loci inbox take`, `done`, `decline`: what its owner, or a person, says to a message.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::{Mail, author, held, one, prune};
@@ -9,6 +11,7 @@ use crate::cli::{Answer, Outcome};
 use crate::custody::answer::{self, Answered};
 use crate::custody::inbox::{self, Message, State};
 use crate::custody::letter;
+use crate::custody::outbox;
 use crate::sys::time;
 
 pub(super) fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
@@ -49,7 +52,13 @@ pub(super) fn answer(context: &Context, mail: &Mail, id: &str, state: State, tex
     }
     let answered = match text {
         Some(_) if dry_run => Some(answer::where_to(&message, &context.home)),
-        Some(text) => Some(answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now())?),
+        Some(text) => match answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now()) {
+            Err(error) if outbox::is_shut(&error) => {
+                let waits = outbox::park_answer(&mail.asker, &context.state, &mailbox, &message, state, text, time::now())?;
+                return parked(context, &message, state, &waits);
+            }
+            answered => Some(answered?),
+        },
         // An answer is read and closed: answering it would go on for ever.
         None => None,
     };
@@ -61,6 +70,18 @@ pub(super) fn answer(context: &Context, mail: &Mail, id: &str, state: State, tex
         prune(context, &mailbox)?;
     }
     said(context, &message, state, dry_run, answered.as_ref())
+}
+
+/// From here, in a jail, the inbox of whoever waits is read-only: the answer goes when somebody outside looks.
+fn parked(context: &Context, message: &Message, state: State, waits: &Path) -> Outcome {
+    context.print(
+        || format!("{}: the answer waits in {} and is delivered from outside in a moment\n", message.id, context.shown(waits)),
+        || {
+            let key = letter::key(&message.id);
+            json!({ "schema": 1, "id": message.id, "state": state.word(), "done": true, "reply": null, "waits": waits.to_string_lossy(), "key": key })
+        },
+    )?;
+    Ok(Answer::Yes)
 }
 
 fn said(context: &Context, message: &Message, state: State, dry_run: bool, answered: Option<&Answered>) -> Outcome {

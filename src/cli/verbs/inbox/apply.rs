@@ -13,7 +13,8 @@ use crate::custody::changes::{self, Unusable};
 use crate::custody::inbox::{self, Message};
 use crate::custody::maildir::Mailbox;
 use crate::custody::{find, letter};
-use crate::sys::{journal, shown, time};
+use crate::sys::journal::{self, Held};
+use crate::sys::{shown, time};
 use crate::text::digest;
 
 pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
@@ -23,6 +24,7 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     let standing = &message.standing;
     if standing.state.is_closed() || standing.applied {
         if !dry_run {
+            let _held = begin(context, &mailbox, &message.id)?;
             inbox::settle(&mailbox)?;
         }
         context.say(&format!("{} is {} already", message.id, if standing.applied { "applied" } else { standing.state.word() }));
@@ -49,11 +51,7 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
         let worked = apply::work_out(&files, &targets, &begun, &owner, &surroundings)?;
         return said(context, &message, &worked, true);
     }
-    let (held, recovered) =
-        journal::begin(&context.state, &digest::key("apply", mailbox.dir()), &format!("loci inbox apply {}", message.id))?;
-    if let Some(recovered) = recovered {
-        context.say(&format!("note: {recovered}"));
-    }
+    let held = begin(context, &mailbox, &message.id)?;
     let worked = apply::work_out(&files, &targets, &begun, &owner, &surroundings)?;
     if !worked.conflicts.is_empty() {
         return said(context, &message, &worked, false);
@@ -73,6 +71,15 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Ou
     inbox::settle(&mailbox)?;
     prune(context, &mailbox)?;
     said(context, &message, &worked, false)
+}
+
+/// One at a time for each inbox; what a run that was killed had begun is settled first.
+fn begin(context: &Context, mailbox: &Mailbox, id: &str) -> Result<Held, Failure> {
+    let (held, recovered) = journal::begin(&context.state, &digest::key("apply", mailbox.dir()), &format!("loci inbox apply {id}"))?;
+    if let Some(recovered) = recovered {
+        context.say(&format!("note: {recovered}"));
+    }
+    Ok(held)
 }
 
 /// Why a message has no change that could be applied, and what to do about it.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::World;
+use super::world::World;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::verbs::clock;
@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context, name: &str, dry_run: bool) -> Outcome {
     if !dry_run && let Some(answer) = grant::or_request(context, &context.state.join("clock"), &format!("loci jobs run {name}"))? {
         return Ok(answer);
     }
-    let world = super::world(context)?;
+    let world = super::world::world(context)?;
     let folder = Store::folder(&world.root.state, &world.root.dir);
     let job = world.job(name)?;
     let shown_root = context.shown(&world.root.dir);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::World;
+use super::world::World;
 use crate::cli::context::Context;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
@@ -19,7 +19,7 @@ use crate::sys::{shown, time};
 /// # Errors
 /// Where there is no such job, or the root can't be read.
 pub(super) fn run(context: &Context, name: &str) -> Outcome {
-    let world = super::world(context)?;
+    let world = super::world::world(context)?;
     let job = world.job(name)?;
     let what = match &job.action {
         Action::Run(line) => format!("run {}", shown::text(line)),

@@ -1,6 +1,9 @@
 //! Trees that are out to harm, and trees of any shape: nothing is lost, and the cost is in
 //! proportion.
 
+mod nasty;
+mod verbs;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,77 @@
+//! Bodies, harnesses, and the home level.
+
+use super::custody::repo;
+use super::engine::{Row, words};
+use crate::sandbox::Sandbox;
+
+fn bodies() -> Sandbox {
+    let world = Sandbox::in_memory();
+    world
+        .file("home/.loci/agent.md", "---\nid: me\n---\n")
+        .file("r/.git/HEAD", "ref: refs/heads/main\n")
+        .file("r/a/.loci/agent.md", "---\nid: a\nruntime: x\n---\n")
+        .file("r/a/.loci/memory/x", "a memory")
+        .file("r/a/d/f", "a file")
+        .link("r/a/l", "d/f")
+        .file("r/plain/kept.txt", "kept");
+    world.exec("bin/x", "#!/bin/sh\necho \"$1\" > started\n");
+    let program = world.path("bin/x");
+    world.file("home/.loci/runtimes/x.md", format!("---\nprogram: {}\nheadless: [\"{{message}}\"]\n---\n", program.display()));
+    world
+}
+
+fn jailed() -> Sandbox {
+    repo()
+}
+
+fn harnesses() -> Sandbox {
+    let world = Sandbox::in_memory();
+    world
+        .dir("r")
+        .file("home/.loci/agent.md", "---\nid: me\n---\n")
+        .file("home/.claude/settings.json", "{\n  \"model\": \"x\"\n}\n")
+        .file("home/.hermes/config.yaml", "model: x\n");
+    world
+}
+
+fn connected(name: &str) -> Sandbox {
+    let world = harnesses();
+    world.loci("r", ["connect", name]).exits(0);
+    world
+}
+
+fn empty() -> Sandbox {
+    let world = Sandbox::in_memory();
+    world.dir("r");
+    world
+}
+
+pub(super) fn rows() -> Vec<Row> {
+    vec![
+        Row { again: 2, ..Row::new("new", bodies, "r", |_| words("new agents/billing --template custodian")) },
+        Row {
+            note: "--into",
+            between: Some("what is missing is added, file by file"),
+            ..Row::new("new", bodies, "r", |_| words("new plain --into"))
+        },
+        Row { again: 2, ..Row::new("inherit", bodies, "r", |_| words("inherit a deep/b")) },
+        Row { between: Some("the program's own work"), ..Row::new("run", bodies, "r", |_| words("run a go")) },
+        Row {
+            note: "--capture",
+            between: Some("the message to the owner"),
+            ..Row::new("exec", jailed, "r", |_| words("exec --as alice --capture -- cp notes.txt owned/a.txt"))
+        },
+        Row { note: "claude", ..Row::new("connect", harnesses, "r", |_| words("connect claude")) },
+        Row { note: "hermes", ..Row::new("connect", harnesses, "r", |_| words("connect hermes")) },
+        Row { note: "pi", ..Row::new("connect", harnesses, "r", |_| words("connect pi")) },
+        Row { note: "claude", ..Row::new("disconnect", || connected("claude"), "r", |_| words("disconnect claude")) },
+        Row { note: "hermes", ..Row::new("disconnect", || connected("hermes"), "r", |_| words("disconnect hermes")) },
+        Row { note: "pi", ..Row::new("disconnect", || connected("pi"), "r", |_| words("disconnect pi")) },
+        Row::new("init", empty, "r", |_| words("init")),
+    ]
+}
+
+#[test]
+fn bodies_and_harnesses() {
+    super::engine::sweep(&rows());
+}
