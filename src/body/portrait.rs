@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::sockets::Socket;
 use crate::custody::inbox::{self, State};
 use crate::custody::maildir::Mailbox;
+use crate::hooks::declare;
 use crate::sys::{disk, shown};
 use crate::tree::card::AgentFile;
 use crate::tree::dotdirs::Dotdirs;
@@ -129,12 +130,21 @@ fn equipped(dir: &Path, section: &str, dotdirs: &Dotdirs) -> Vec<Equipped> {
     let Ok(found) = resolve::resolve(&request) else { return Vec::new() };
     let on = found.files.into_iter().map(|file| (file.provenance, file.rel, true, file.path));
     let off = found.off.into_iter().map(|file| (file.provenance, file.rel, false, file.path));
-    let here = on.chain(off).filter(|(provenance, ..)| provenance.level == dir);
+    let here =
+        on.chain(off).filter(|(provenance, ..)| provenance.level == dir).filter(|(_, _, _, path)| section != "hooks" || is_hook(path));
     let mut items: Vec<Equipped> =
         here.map(|(provenance, name, on, path)| Equipped { name, dotdir: provenance.dotdir, on, path }).collect();
     items.sort_by(|a, b| disk::by_bytes(a.name.as_os_str(), b.name.as_os_str()).then_with(|| b.on.cmp(&a.on)));
     items
 }
+
+/// Whether a file of a hooks folder says that it is one: what else lies there is a helper of theirs.
+fn is_hook(path: &Path) -> bool {
+    disk::read_start(path, MAX_HEADER).is_ok_and(|(text, _)| matches!(declare::header(&text), Some(Ok(_))))
+}
+
+/// The most of a hook that its header is looked for in.
+const MAX_HEADER: u64 = 64 << 10;
 
 /// How many files of one kind are listed.
 const MAX_AUTOMATIONS: usize = 4_096;

@@ -1,6 +1,8 @@
 //! The hooks of an event, run one after the other: those that are there, trusted, switched on and
 //! concerned. A block ends the row, texts add up, and whatever fails lets the turn go on and is said.
 
+mod report;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+
+pub use report::block_report;
 
 use super::active::{self, Active};
 use super::answer::{Answer, MOST_CHARACTERS};
@@ -338,7 +342,11 @@ impl Turn {
         let channel = self.point.is_some_and(|point| point.takes(Take::Context)) && answer.block.is_none();
         if channel {
             let mut all = Vec::new();
-            if !self.memory.waiting.is_empty() {
+            if self.event.seam == Seam::BeforeSystemPrompt {
+                // A system prompt that a harness puts together for each call of a model, of the one that names the session
+                // among them, keeps nothing: what waits is said in each, until it goes to where it stays.
+                all.clone_from(&self.memory.waiting);
+            } else if !self.memory.waiting.is_empty() {
                 all = self.remember(answer, |memory| std::mem::take(&mut memory.waiting));
             }
             all.extend(pieces);
@@ -356,52 +364,6 @@ impl Turn {
 /// How long a hook may take; `None` where nothing is left for it.
 fn limit(own: Duration, left: Duration) -> Option<Duration> {
     (left >= LEAST).then(|| own.min(left))
-}
-
-/// Runs the hooks of `on-block-report`: the clock calls it with the report and the rendered text, before
-/// anything is cleaned up. What is to be said about it, for people; nothing is held up.
-#[must_use]
-pub fn block_report(env: &Env, root: &Path, report: Map<String, Value>, text: &str) -> Vec<String> {
-    let Some(state) = env.state() else { return Vec::new() };
-    let settings = env.home().and_then(|home| crate::tree::settings::load(&home).ok()).unwrap_or_default();
-    let mut rest = Map::new();
-    rest.insert("report".to_owned(), Value::Object(report));
-    rest.insert("text".to_owned(), json!(text));
-    let event = Event {
-        seam: Seam::OnBlockReport,
-        native: "block-report".to_owned(),
-        session: None,
-        cwd: Some(root.to_owned()),
-        agent_id: None,
-        agent_type: None,
-        tool: String::new(),
-        input: Value::Null,
-        call: None,
-        response: None,
-        failed: false,
-        lines: None,
-        prompt: None,
-        rest,
-    };
-    let memory = Memory { launch: Some(root.to_owned()), ..Memory::default() };
-    let asker = crate::custody::asker::from_launch(root).0;
-    let mut turn = Turn {
-        harness: "loci",
-        point: None,
-        event,
-        asker,
-        acts: Vec::new(),
-        state,
-        home: env.home(),
-        dotdirs: settings.dotdirs,
-        memory,
-        // No harness waits.
-        left: Duration::MAX,
-    };
-    let (mut answer, mut pieces) = (Answer::default(), Vec::new());
-    turn.scripts(Seam::OnBlockReport, &mut answer, &mut pieces);
-    answer.notes.extend(pieces.into_iter().map(|piece| piece.text));
-    answer.notes
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@
 //! neither is silent**: whatever keeps the gate from checking a call is said, and a call of a tool
 //! that surely writes is refused where the check did not come to its end.
 
+mod steps;
+mod unchecked;
+
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,6 +15,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use steps::{remember, remember_hook};
+use unchecked::{Kind, UNCHECKED, last_words, not_checked, unchecked};
 
 use super::answer::{Answer, Reply};
 use super::connect::{self, tamper};
@@ -21,15 +27,15 @@ use super::event::{Event, Seam};
 use super::find;
 use super::harness::{self, Adapter, Unreadable, tool_name};
 use super::hold;
+use super::log::{self, Failure};
 use super::relay;
 use super::tools::{self, Class, Intent};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::asker::{self, Asker};
-use crate::custody::delegation::{self, Attempt, Change, Delivery};
-use crate::custody::trail::{self, Grounds, Step};
+use crate::custody::delegation::{self, Attempt, Change};
+use crate::custody::trail;
 use crate::custody::{self, ActRuling, Ruling, Surroundings, Why, message};
 use crate::sys::env::{self, Env};
-use crate::sys::process::LastWords;
 use crate::sys::term::Taken;
 use crate::sys::{fault, process, shown, term, time};
 use crate::tree::real::{self, Trouble};
@@ -61,11 +67,31 @@ pub fn answer(adapter: &'static Adapter, env: &Env) -> Reply {
     let answer = catch_unwind(work).unwrap_or_else(|_| unchecked(kind.get(), "the gate itself failed; please report it"));
     // Two answers would be none.
     process::end_not();
+    keep_unchecked(adapter, env, &answer);
     let answer = match turn.into_inner() {
         Some(turn) => asked(adapter, env, turn, answer, kind.get()),
         None => answer,
     };
     adapter.reply(Seam::BeforeTool, None, &answer)
+}
+
+/// Keeps that a call went on unchecked, for `loci hooks status`: several harnesses show nobody what the gate says then.
+fn keep_unchecked(adapter: &Adapter, env: &Env, answer: &Answer) {
+    for why in answer.notes.iter().filter_map(|note| note.strip_prefix(UNCHECKED)) {
+        // `loci connect --check` asks with a call that is none.
+        if env.get(env::LOCI_PROBE).is_some() {
+            return;
+        }
+        let Some(state) = env.state() else { return };
+        let failure = Failure {
+            at: time::to_second(time::now()),
+            session: None,
+            hook: format!("loci gate --for {}", adapter.name),
+            seam: Seam::BeforeTool.word().to_owned(),
+            why: format!("custody was not checked: {why}"),
+        };
+        log::append(&state, &failure);
+    }
 }
 
 /// Asks the hooks that are there, after custody has let the call go on; each has its own limit. What one
@@ -117,30 +143,6 @@ fn over(given: Value, input: &Value) -> Value {
     }
 }
 
-/// Puts a call that a hook has blocked into the trail.
-fn remember_hook(adapter: &Adapter, turn: &Turn) {
-    let Some(session) = turn.event.session.as_deref() else { return };
-    let act = |(kind, path): &(ActKind, PathBuf)| Act { kind: *kind, path: path.clone(), follow: false, below: false };
-    let (touched, more) = trail::touched(&turn.acts.iter().map(act).collect::<Vec<_>>(), None);
-    let path = turn.acts.first().map_or_else(String::new, |(_, path)| path.to_string_lossy().into_owned());
-    let grounds = Grounds { path, owner: "a hook".to_owned(), why: "hook".to_owned(), decided_by: None, line: None };
-    let step = Step {
-        at: time::to_second(time::now()),
-        agent: turn.asker.name().to_owned(),
-        sub_agent: turn.event.sub_agent(),
-        harness: adapter.name.to_owned(),
-        tool: turn.event.tool.clone(),
-        call: turn.event.call.clone(),
-        place: None,
-        acts: touched,
-        more,
-        passed: false,
-        refused: vec![grounds],
-        filed: Vec::new(),
-    };
-    let _ = trail::append(&turn.state, session, &step);
-}
-
 /// Reads the payload; the time for the work begins when it is there.
 ///
 /// # Errors
@@ -150,52 +152,6 @@ pub(super) fn arrived() -> std::io::Result<Taken> {
     let taken = term::stdin_within(MAX_PAYLOAD, Duration::from_secs(ARRIVAL.into()));
     process::end_after(PATIENCE);
     taken
-}
-
-/// What is said when the time is up.
-fn last_words(adapter: &Adapter, kind: Option<&Kind>) -> LastWords {
-    let answer = unchecked(kind, &format!("it took longer than {PATIENCE} s"));
-    let Reply { stdout, stderr, code } = adapter.reply(Seam::BeforeTool, None, &answer);
-    LastWords { stdout: stdout.into_bytes(), stderr: stderr.into_bytes(), code }
-}
-
-/// What has to be known of a call to fail in the right direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Kind {
-    /// The tool.
-    tool: String,
-    /// Whether it surely writes.
-    writes: bool,
-}
-
-impl Kind {
-    /// Tells it by the name of the tool alone.
-    fn of(tool: &str) -> Self {
-        let class = tools::read_call(tool, &Value::Null, Path::new("/"), None, tools::WRITE_WORDS).class;
-        Self { tool: tool.to_owned(), writes: class.writes() }
-    }
-
-    /// A tool whose name could not be found: it may write.
-    fn unknown() -> Self {
-        Self { tool: "unknown".to_owned(), writes: true }
-    }
-}
-
-/// The answer to a call that could not be checked to the end.
-fn unchecked(kind: Option<&Kind>, why: &str) -> Answer {
-    match kind {
-        Some(Kind { tool, writes: true }) => Answer::block(format!(
-            "Not done: whose the path of this `{}` call is could not be checked ({why}), and what surely writes does not go on unchecked. \
-             Nothing was changed; do not count on it having been handed over. Try it once more, smaller if it was large; if that fails too, tell your user \
-             to run `loci connect --check`.",
-            shown::text(tool)
-        )),
-        _ => not_checked(why),
-    }
-}
-
-fn not_checked(why: &str) -> Answer {
-    Answer::note(format!("loci: custody was not checked for this call: {why}"))
 }
 
 fn judged(adapter: &'static Adapter, env: &Env, kind: &OnceCell<Kind>, turn: &OnceCell<Turn>) -> Answer {
@@ -357,27 +313,6 @@ fn rule(adapter: &Adapter, env: &Env, event: &Event, kind: Option<&Kind>, acted:
     answer
 }
 
-/// Puts a refused call into the trail. The refusal stands without it.
-fn remember(attempt: &Attempt<'_>, event: &Event, acts: &[Act], deliveries: &[Delivery], surroundings: &Surroundings) {
-    let Some(session) = attempt.session else { return };
-    let (touched, more) = trail::touched(acts, None);
-    let step = Step {
-        at: time::to_second(attempt.at),
-        agent: attempt.asker.name().to_owned(),
-        sub_agent: attempt.sub_agent.map(str::to_owned),
-        harness: attempt.harness.to_owned(),
-        tool: attempt.tool.to_owned(),
-        call: event.call.clone(),
-        place: None,
-        acts: touched,
-        more,
-        passed: false,
-        refused: Grounds::of(attempt.ruling),
-        filed: trail::filed(deliveries),
-    };
-    let _ = trail::append(&surroundings.state, session, &step);
-}
-
 /// Why an act could not be checked, where its path leads elsewhere in each process. What a harness has open
 /// under a number is nothing that a tool for files has to write to.
 fn of_a_process(act: &ActRuling) -> Option<String> {
@@ -445,22 +380,4 @@ pub(super) fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
     // Whoever calls may have another environment than who connected: what was connected stays walled off.
     let moved = harness::ALL.iter().filter_map(moved).chain(connect::moved(&state)).collect();
     Surroundings { user_home: env.user_home().unwrap_or_else(|| home.clone()), state, home, wall, moved, hops: env.hops() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_check_that_did_not_end_closes_for_what_surely_writes_and_is_said_for_the_rest() {
-        for tool in ["Write", "Edit", "NotebookEdit", "apply_patch", "write_file", "replace", "write", "edit", "mcp__fs__write_file"] {
-            let Some(text) = unchecked(Some(&Kind::of(tool)), "why").block else { panic!("{tool} went on") };
-            assert!(text.contains("why") && text.contains(tool));
-        }
-        for tool in ["Bash", "run_shell_command", "Read", "read_file", "SomethingElse"] {
-            let answer = unchecked(Some(&Kind::of(tool)), "why");
-            assert!(answer.block.is_none() && answer.said().is_some(), "{tool}");
-        }
-        assert!(unchecked(None, "why").block.is_none());
-    }
 }

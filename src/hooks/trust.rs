@@ -4,22 +4,28 @@
 //! What a directory brings along is code and instructions of a stranger. Trust is in content, never in a place: what
 //! is trusted is a list of files with their digests. One that is new or has changed since is as strange as before.
 
+mod inside;
+mod made;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::kept::{Folder, MAX_FOLDER};
+pub use inside::{Seen, TrustError, inside};
+use made::made;
+pub use made::{remember_made, written};
+
+use super::kept::Folder;
 use crate::custody::diff::{self, Difference};
 use crate::custody::grants;
 use crate::sys::disk::{self, PathError};
 use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::digest;
-use crate::tree::dotdirs::Dotdirs;
-use crate::tree::places::{self, Prune};
 use crate::tree::resolve::{Found, RootKind};
+use crate::tree::slot::INACTIVE;
 
 /// The kind of the grant in the log.
 pub const KIND: &str = "trust";
@@ -31,8 +37,7 @@ const SURFACES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CLAUDE.local.md"];
 pub const MAX_FILES: usize = 5_000;
 /// The largest file that can be trusted, and run, in bytes.
 pub const MAX_FILE: u64 = 8 << 20;
-/// The largest file whose text is kept, to show later what has changed.
-const MAX_KEPT: usize = 64 << 10;
+
 /// The most of the list of bodies that is read.
 const MAX_LIST: u64 = 4 << 20;
 
@@ -145,6 +150,13 @@ fn list_file(state: &Path, id: &str) -> PathBuf {
     state.join("trust").join(format!("{id}.json"))
 }
 
+/// The name of the same file where it is switched the other way: off is the file with one more ending. Trust is in what
+/// it says, whichever of the two it is, and a set that switches one hook off leaves those beside it trusted.
+fn switched(rel: &Path) -> Option<PathBuf> {
+    let name = rel.file_name()?.to_str()?;
+    Some(rel.with_file_name(name.strip_suffix(INACTIVE).map_or_else(|| format!("{name}{INACTIVE}"), str::to_owned)))
+}
+
 /// The digest over a list of files.
 #[must_use]
 pub fn content(files: &BTreeMap<PathBuf, String>) -> String {
@@ -171,8 +183,10 @@ impl Trust {
     /// The same for a file whose digest is known.
     #[must_use]
     pub fn of_digest(&self, names: &[&Path], sha256: &str) -> Standing {
-        let named =
-            |root: &Root| names.iter().filter_map(|path| path.strip_prefix(&root.path).ok().map(Path::to_owned)).collect::<Vec<_>>();
+        let named = |root: &Root| {
+            let below = names.iter().filter_map(|path| path.strip_prefix(&root.path).ok());
+            below.flat_map(|rel| [Some(rel.to_owned()), switched(rel)]).flatten().collect::<Vec<PathBuf>>()
+        };
         let is = |root: &Root| named(root).iter().any(|rel| root.files.get(rel).is_some_and(|sha| sha == sha256));
         if self.made.iter().any(is) {
             return Standing::Made;
@@ -211,91 +225,6 @@ impl Trust {
         let trusted = whole.files.iter().all(|(rel, piece)| self.of_bytes(&folder.join(rel), &really.join(rel), &piece.bytes).is_trusted());
         trusted.then_some(whole)
     }
-}
-
-/// A file as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    /// Its digest.
-    pub sha256: String,
-    /// Its text, where it is short and text.
-    pub text: Option<String>,
-}
-
-/// Why a directory can't be trusted; reads on after "failed to …".
-#[derive(Debug, thiserror::Error)]
-pub enum TrustError {
-    /// More than anybody looks through.
-    #[error("trust {}: it has more than {MAX_FILES} files to trust", shown::path(.0))]
-    TooMany(PathBuf),
-    /// A file nobody looks through.
-    #[error("trust {}: it is larger than {} MiB", shown::path(.0), MAX_FILE >> 20)]
-    TooLarge(PathBuf),
-    /// More than is ever copied.
-    #[error("trust {}: more than {} MiB lie in it", shown::path(.0), MAX_FOLDER >> 20)]
-    TooMuch(PathBuf),
-    /// Folders in folders, or a link that leads in a circle.
-    #[error("trust {}: it lies deeper than anybody looks, or a link leads in a circle", shown::path(.0))]
-    TooDeep(PathBuf),
-    /// What it says can't be looked at.
-    #[error("trust {}: it is no file but a pipe, a socket or a device", shown::path(.0))]
-    NoFile(PathBuf),
-    /// A name that the log can't hold.
-    #[error("trust {}: its name is not UTF-8", shown::path(.0))]
-    Name(PathBuf),
-    /// The disk.
-    #[error(transparent)]
-    Disk(#[from] PathError),
-}
-
-/// Everything in and below a real directory that trust is about: the files of hook, rule and persona
-/// folders of each place, and what declares a persona.
-///
-/// # Errors
-/// Where it is too much, or can't be read.
-pub fn inside(root: &Path, dotdirs: &Dotdirs) -> Result<BTreeMap<PathBuf, Seen>, TrustError> {
-    let mut files = BTreeMap::new();
-    for spot in places::walk(root, dotdirs, Prune::GitOnly).spots {
-        for name in SURFACES {
-            surface(root, &spot.path.join(name), &mut files)?;
-        }
-        for dotdir in &spot.dotdirs {
-            let dotdir = spot.path.join(dotdir);
-            surface(root, &dotdir.join("agent.md"), &mut files)?;
-            for name in SURFACES {
-                surface(root, &dotdir.join(name), &mut files)?;
-            }
-            for slot in SLOTS {
-                let folder = dotdir.join(slot);
-                for (rel, piece) in Folder::read(&folder)?.files {
-                    insert(root, &folder.join(rel), &piece.bytes, &mut files)?;
-                }
-            }
-        }
-    }
-    Ok(files)
-}
-
-/// A file that is trusted only for the persona that it declares.
-fn surface(root: &Path, path: &Path, files: &mut BTreeMap<PathBuf, Seen>) -> Result<(), TrustError> {
-    if !disk::is_file(path) {
-        return Ok(());
-    }
-    let Some(bytes) = disk::read_bounded(path, MAX_FILE)? else { return Ok(()) };
-    if super::persona::declared(&bytes).is_some() { insert(root, path, &bytes, files) } else { Ok(()) }
-}
-
-fn insert(root: &Path, path: &Path, bytes: &[u8], files: &mut BTreeMap<PathBuf, Seen>) -> Result<(), TrustError> {
-    let rel = path.strip_prefix(root).unwrap_or(path);
-    if rel.to_str().is_none() {
-        return Err(TrustError::Name(path.to_owned()));
-    }
-    if files.len() >= MAX_FILES {
-        return Err(TrustError::TooMany(root.to_owned()));
-    }
-    let text = (bytes.len() <= MAX_KEPT).then(|| std::str::from_utf8(bytes).ok().map(str::to_owned)).flatten();
-    files.insert(rel.to_owned(), Seen { sha256: digest::sha256(bytes), text });
-    Ok(())
 }
 
 /// What has changed since, file by file, as a diff; all of it where nothing was trusted before.
@@ -395,59 +324,4 @@ pub fn revoke(state: &Path, root: &Path, ids: &[String], at: Timestamp) -> Resul
     grants::append(state, &lines)?;
     let_go(state, root);
     Ok(())
-}
-
-fn made_file(state: &Path) -> PathBuf {
-    state.join("bodies.jsonl")
-}
-
-/// What of the files that `loci new` writes is trusted for it, with their digests: what [`inside`] would find.
-#[must_use]
-pub fn written<'a>(files: impl Iterator<Item = (&'a Path, &'a [u8])>) -> BTreeMap<PathBuf, String> {
-    let concerned = |rel: &Path| {
-        let last = rel.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        last == "agent.md" || SURFACES.contains(&last) || rel.iter().any(|part| SLOTS.iter().any(|slot| part == *slot))
-    };
-    files.filter(|(rel, _)| concerned(rel)).map(|(rel, data)| (rel.to_owned(), digest::sha256(data))).collect()
-}
-
-/// Remembers what is written into a body (real) that is made here; or, with `is` unset, that nothing came of it.
-///
-/// # Errors
-/// Where it can't be written.
-pub fn remember_made(state: &Path, body: &Path, files: &BTreeMap<PathBuf, String>, is: bool, at: Timestamp) -> Result<(), PathError> {
-    let Some(name) = body.to_str() else { return Ok(()) };
-    let files: Map<String, Value> = files.iter().filter_map(|(rel, sha)| Some((rel.to_str()?.to_owned(), json!(sha)))).collect();
-    disk::make_dirs(state)?;
-    let line = json!({ "schema": 1, "at": time::to_second(at), "body": name, "made": is, "files": files });
-    disk::append(&made_file(state), format!("{line}\n").as_bytes())
-}
-
-/// What was written into bodies that were made here. A line without files, of an older version, trusts nothing: it
-/// says only that something was made at that path once.
-fn made(state: &Path) -> Result<Vec<Root>, PathError> {
-    let path = made_file(state);
-    if disk::look(&path)?.is_none() {
-        return Ok(Vec::new());
-    }
-    let (data, _) = disk::read_end(&path, MAX_LIST)?;
-    let mut made: BTreeMap<PathBuf, BTreeMap<PathBuf, String>> = BTreeMap::new();
-    for line in data.split(|byte| *byte == b'\n') {
-        let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
-        let Some(body) = record.get("body").and_then(Value::as_str).map(PathBuf::from) else { continue };
-        let said = record.get("files").and_then(Value::as_object);
-        let files = said.into_iter().flatten().filter_map(|(rel, sha)| Some((PathBuf::from(rel), sha.as_str()?.to_owned())));
-        let known = made.entry(body).or_default();
-        if record.get("made") == Some(&Value::Bool(true)) {
-            known.extend(files);
-        } else {
-            for (rel, sha) in files {
-                if known.get(&rel) == Some(&sha) {
-                    known.remove(&rel);
-                }
-            }
-        }
-    }
-    let root = |(path, files)| Root { id: String::new(), path, files, texts: BTreeMap::new() };
-    Ok(made.into_iter().filter(|(_, files)| !files.is_empty()).map(root).collect())
 }

@@ -14,6 +14,8 @@ pub const LOCI_AGENT: &str = "LOCI_AGENT";
 pub const LOCI_BODY: &str = "LOCI_BODY";
 /// Unique id of one embodiment.
 pub const LOCI_RUN: &str = "LOCI_RUN";
+/// Set by `loci connect --check` for the call that it tries a relay with: nothing is kept of it.
+pub const LOCI_PROBE: &str = "LOCI_PROBE";
 /// Set for a hook: the file that it is; it may run from a copy.
 pub const LOCI_HOOK: &str = "LOCI_HOOK";
 /// Set by the clock for a turn of a loop: by it the session is known as the loop's.
@@ -89,7 +91,7 @@ impl Env {
     /// directory is left out; the gate has no business with its own.
     #[must_use]
     pub fn of_gate() -> Self {
-        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_HOPS, LOCI_LOOP, HOME, XDG_STATE_HOME];
+        let names = [LOCI_HOME, LOCI_AGENT, LOCI_BODY, LOCI_RUN, LOCI_HOPS, LOCI_LOOP, LOCI_PROBE, HOME, XDG_STATE_HOME];
         let vars = names.into_iter().chain(HARNESS_FOLDERS).filter_map(|name| Some((OsString::from(name), var(name)?))).collect();
         Self { vars, cwd: None }
     }

@@ -42,7 +42,7 @@ fn run(sandbox: &Sandbox, words: &str) -> Run {
     sandbox.loci("repo", words.split(' '))
 }
 
-/// The settings without white space: an empty list may come back as `[]` from `[ ]`.
+/// The settings without white space: an empty list or table may come back as `[]` from `[ ]`.
 fn solid(text: &str) -> String {
     text.replace(char::is_whitespace, "")
 }
@@ -138,12 +138,22 @@ fn codex_s_own_switch_is_seen() {
     sandbox.file(config, there);
     sandbox.file("repo/.codex/config.toml", "features = { hooks = false }\n");
     run(&sandbox, "connect codex --check").exits(1);
-    // What can't be added to is named, and not touched.
-    let inline = "[hooks]\nstate = { a = { trusted_hash = \"q\" } }\n";
+    // Of one relay alone; and trusting it again leaves the switch as it was thrown.
     let sandbox = world();
-    sandbox.file(config, inline);
-    assert!(run(&sandbox, "connect codex --trust").exits(2).stderr.contains("one line"));
-    assert_eq!(sandbox.read(config), inline);
+    run(&sandbox, "connect codex --trust").exits(0);
+    let off = sandbox.read(config).replacen("trusted_hash", "enabled = false\ntrusted_hash", 1);
+    sandbox.file(config, &off);
+    for _ in 0..2 {
+        let said = run(&sandbox, "connect codex --check").exits(1).stdout;
+        assert!(said.contains("tampered") && said.contains("`enabled` is false"), "{said}");
+        run(&sandbox, "connect codex --trust").exits(0);
+        assert_eq!(sandbox.read(config), off);
+    }
+    // A key of that name in a text is none.
+    let sandbox = world();
+    sandbox.file(config, "t = \"\"\"\n[features]\nhooks = false\n\"\"\"\n");
+    run(&sandbox, "connect codex --trust").exits(0);
+    run(&sandbox, "connect codex --check").exits(0);
     // Others' own switches.
     run(&sandbox, "connect gemini").exits(0);
     let file = "home/.gemini/settings.json";
@@ -160,6 +170,83 @@ fn codex_s_own_switch_is_seen() {
     run(&sandbox, "connect cline --check").exits(1);
     run(&sandbox, "connect cline").exits(0);
     run(&sandbox, "connect cline --check").exits(0);
+}
+
+#[test]
+fn what_codex_trusts_is_written_however_its_settings_are() {
+    let config = "home/.codex/config.toml";
+    for text in [
+        "[hooks]\nstate = { \"a\" = { trusted_hash = \"q\" } }\n",
+        "hooks = { state = {} }\n[z]\nx = 1\n",
+        "model = \"x\"\r\n[features]\r\nweb = true\r\n",
+        "[other]\nhooks = { x = 1 }\n",
+    ] {
+        let sandbox = world();
+        sandbox.file(config, text);
+        run(&sandbox, "connect codex --trust").exits(0);
+        let there = sandbox.read(config);
+        run(&sandbox, "connect codex --check").exits(0);
+        // Somebody has been at it since: ours alone go.
+        sandbox.file(config, format!("{there}\n# mine\n"));
+        run(&sandbox, "disconnect codex").exits(0);
+        let left = sandbox.read(config);
+        assert_eq!(solid(&left), solid(&format!("{text}# mine")), "{there}");
+    }
+    let sandbox = world();
+    sandbox.file(config, "x = 1\na=\n");
+    let refused = run(&sandbox, "connect codex --trust").exits(2).stderr;
+    assert!(refused.contains("config.toml:2") && refused.contains("not valid TOML"), "{refused}");
+    assert!(!sandbox.path("home/.codex/hooks.json").exists());
+    run(&sandbox, "connect codex").exits(0);
+    let said = run(&sandbox, "connect codex --check").exits(1).stdout;
+    assert!(said.contains("does not start: line 2"), "{said}");
+}
+
+#[test]
+fn relays_of_a_project_are_trusted_where_a_person_says_so() {
+    let sandbox = world();
+    run(&sandbox, "connect codex --shared .").exits(0);
+    let why = run(&sandbox, "connect codex --shared . --check").exits(1).stdout;
+    assert!(why.contains("loci connect codex --shared ") && why.contains(" --trust"), "{why}");
+    let before = sandbox.snapshot("repo");
+    run(&sandbox, "connect codex --shared . --trust").exits(0);
+    assert_eq!(sandbox.snapshot("repo"), before);
+    run(&sandbox, "connect codex --shared . --check").exits(0);
+    // The trust is in what stands there: a relay that somebody has changed is as strange as before.
+    let file = "repo/.codex/hooks.json";
+    sandbox.file(file, sandbox.read(file).replacen("\"timeout\": 35", "\"timeout\": 36", 1));
+    run(&sandbox, "connect codex --shared . --check").exits(1);
+}
+
+#[test]
+fn who_takes_one_file_s_trust_back_leaves_that_of_the_other() {
+    let config = "home/.codex/config.toml";
+    for [first, second] in [["", " --shared ."], [" --shared .", ""]] {
+        let sandbox = world();
+        sandbox.file(config, "model = \"x\"\n");
+        for reach in ["", " --shared ."] {
+            run(&sandbox, &format!("connect codex{reach} --trust")).exits(0);
+        }
+        run(&sandbox, &format!("disconnect codex{first}")).exits(0);
+        run(&sandbox, &format!("connect codex{second} --check")).exits(0);
+        run(&sandbox, &format!("disconnect codex{second}")).exits(0);
+        assert_eq!(sandbox.read(config).trim_end(), "model = \"x\"");
+        assert!(sandbox.snapshot("state/loci/connect").is_empty() || sandbox.snapshot("state/loci/connect").len() == 1, "no receipt stays");
+    }
+}
+
+#[test]
+fn a_file_with_a_second_name_is_left_alone() {
+    let sandbox = world();
+    sandbox.file(CLAUDE, "{}");
+    fs::hard_link(sandbox.path(CLAUDE), sandbox.path("home/dots.json")).unwrap();
+    let refused = run(&sandbox, "connect claude").exits(2).stderr;
+    assert!(refused.contains("hard link") && refused.contains("hint: cp -p "), "{refused}");
+    assert_eq!(sandbox.read(CLAUDE), "{}");
+    let hint = refused.lines().find_map(|line| line.split_once("hint: ")).unwrap().1.to_owned();
+    assert!(std::process::Command::new("sh").args(["-c", &hint]).status().unwrap().success());
+    run(&sandbox, "connect claude").exits(0);
+    assert_eq!(sandbox.read("home/dots.json"), "{}");
 }
 
 #[test]
@@ -381,7 +468,8 @@ fn an_agent_files_a_request() {
 #[test]
 fn a_project_has_a_file_of_ones_own_and_a_shared_one() {
     let sandbox = world();
-    run(&sandbox, "connect claude --project .").exits(0);
+    let said = run(&sandbox, "connect claude --project .").exits(0).stdout;
+    assert!(said.contains("write .claude/settings.local.json into .git/info/exclude"), "{said}");
     run(&sandbox, "connect claude --shared .").exits(0);
     let (own, shared) = (sandbox.read("repo/.claude/settings.local.json"), sandbox.read("repo/.claude/settings.json"));
     let home = sandbox.path("home").display().to_string();

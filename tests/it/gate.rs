@@ -207,6 +207,11 @@ fn an_unreadable_payload_opens_and_says_so() {
         let line = noted(gate(&sandbox, payload));
         assert!(line.starts_with("loci: custody was not checked for this call: ") && line.contains(why), "{payload}: {line}");
     }
+    // Several harnesses show that to nobody: it is kept.
+    let status = sandbox.loci("repo", ["hooks", "status", "--json"]).exits(0).json();
+    let kept: Vec<String> = status["failures"].as_array().unwrap().iter().map(|one| one["why"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(kept.len(), 7, "{kept:?}");
+    assert!(kept.iter().all(|why| why.starts_with("custody was not checked: ")), "{kept:?}");
 }
 
 #[test]

@@ -497,6 +497,48 @@ fn the_rules_of_a_place_arrive_with_the_result_that_entered_it() {
 }
 
 #[test]
+fn a_system_prompt_that_is_put_together_anew_says_the_rules_each_time() {
+    let sandbox = world(&[]);
+    sandbox.file("home/.loci/rules/mine.md", "Be brief.\n");
+    let tell = |seam: &str, native: &str| {
+        let run = ask(&sandbox, &["hook", seam, "--for", "opencode"], &event(&sandbox, native, json!({}))).exits(0);
+        if run.stdout.is_empty() { String::new() } else { run.json()["context"].as_str().unwrap_or_default().to_owned() }
+    };
+    assert!(tell("before-run", "session.created").is_empty(), "no channel there");
+    // The first call of a model may be one for a title.
+    for _ in 0..3 {
+        assert!(tell("before-system-prompt", "experimental.chat.system.transform").contains("Be brief."));
+    }
+    let read = json!({ "tool_name": "read", "tool_input": { "filePath": sandbox.path("repo/AGENTS.md") }, "tool_response": {} });
+    let after = ask(&sandbox, &["hook", "after-tool", "--for", "opencode"], &event(&sandbox, "tool.execute.after", read)).exits(0);
+    assert!(after.json()["context"].as_str().unwrap().contains("Be brief."), "it stays with a result");
+    assert!(tell("before-system-prompt", "experimental.chat.system.transform").is_empty());
+}
+
+#[test]
+fn a_set_that_switches_one_hook_off_leaves_those_beside_it_on() {
+    let sandbox = world(&[]);
+    for name in ["one", "two"] {
+        sandbox.file(format!("repo/.loci/hooks/{name}.sh"), saying(name));
+    }
+    sandbox.file("repo/.loci/sets/quiet.yaml", "hooks:\n  two: off\n");
+    trusted(&sandbox);
+    let said = || context(&tool(&sandbox, "Read", json!({ "file_path": sandbox.path("repo/AGENTS.md") })));
+    assert!(said().contains("one") && said().contains("two"), "{}", said());
+    sandbox.loci("repo", ["equip", "quiet"]).exits(0);
+    assert!(said().contains("one") && !said().contains("two"), "{}", said());
+    sandbox.loci("repo", ["unequip"]).exits(0);
+    assert!(said().contains("two"), "{}", said());
+    // What is off is trusted as it is, too; in what it says it has changed all the same.
+    sandbox.loci("repo", ["equip", "quiet"]).exits(0);
+    trusted(&sandbox);
+    sandbox.loci("repo", ["unequip"]).exits(0);
+    assert!(said().contains("two"), "{}", said());
+    sandbox.file("repo/.loci/hooks/two.sh", saying("three"));
+    assert!(said().is_empty(), "{}", said());
+}
+
+#[test]
 fn a_persona_sticks_and_the_first_one_holds() {
     let sandbox = world(&[]);
     sandbox.file("home/.loci/personas/clerk.md", "---\nskills: [filing]\n---\nYou are a clerk.\n");

@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -338,6 +339,43 @@ fn killed_itself_it_takes_its_program_along_and_bars_nobody() {
         tries += 1;
         assert!(tries < 1000);
     }
+    nothing_is_left(&world);
+}
+
+#[test]
+fn what_does_not_go_with_a_killed_run_holds_the_body_until_a_person_ends_it() {
+    let world = world("trap '' TERM INT HUP; echo up; while :; do sleep 0.02; done");
+    let (mut run, _) = started(&world, &["run", "a", "go"]);
+    kill(Pid::from_raw(i32::try_from(run.id()).unwrap()), Signal::SIGKILL).unwrap();
+    run.wait().unwrap();
+    program(&world, "y", "exit 0");
+    let refused = world.loci("r", ["run", "a", "go", "--runtime", "y"]).exits(2).stderr;
+    assert!(refused.contains("which outlived the run that started it"), "{refused}");
+    let pid = refused.split_once("hint: kill -9 ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    let mut tries = 0;
+    while world.loci("r", ["run", "a", "go", "--runtime", "y"]).code != Some(0) {
+        tries += 1;
+        assert!(tries < 1000);
+    }
+    nothing_is_left(&world);
+}
+
+#[test]
+fn of_many_that_start_at_once_one_embodies_it() {
+    let world = world("echo up; while [ -d ../../r ] && [ ! -e ../../gate ]; do sleep 0.02; done");
+    let (tell, told) = std::sync::mpsc::channel();
+    for _ in 0..6 {
+        let run = world.command("r").args(["run", "a", "go"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let tell = tell.clone();
+        std::thread::spawn(move || tell.send(run.wait_with_output().unwrap()));
+    }
+    // Those that were refused end by themselves; the one that runs waits for this file.
+    let mut ended: Vec<_> = (0..5).map(|_| told.recv_timeout(Duration::from_secs(60)).unwrap()).collect();
+    world.file("gate", "");
+    ended.push(told.recv_timeout(Duration::from_secs(60)).unwrap());
+    assert_eq!(ended.iter().filter(|one| one.status.code() == Some(0) && one.stdout == b"up\n").count(), 1, "{ended:?}");
+    assert_eq!(ended.iter().filter(|one| one.status.code() == Some(2) && one.stdout.is_empty()).count(), 5, "{ended:?}");
     nothing_is_left(&world);
 }
 

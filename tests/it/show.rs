@@ -85,8 +85,17 @@ fn what_is_off_apart_or_not_read_is_said() {
         .file("x/.loci/rules/team/style.md", "s");
     sandbox.file("x/CLAUDE.md", "my own");
     fs::remove_dir_all(sandbox.path("x/.agents")).unwrap();
+    // What is no hook by its header is a helper of theirs.
+    sandbox
+        .file("x/.loci/hooks/lint.sh", "#!/bin/sh\n# hook-events: before-tool\n")
+        .file("x/.loci/hooks/off.sh.inactive", "#!/bin/sh\n# hook-events: before-tool\n")
+        .file("x/.loci/hooks/words.txt", "lint.sh reads it\n")
+        .file("x/.loci/hooks/old.txt.inactive", "nobody reads it\n");
     let shown = show(&sandbox, "x");
     assert_eq!(shown["owner"], Value::Null);
+    let hooks: Vec<(&str, bool)> =
+        shown["equipped"]["hooks"].as_array().unwrap().iter().map(|one| (one["name"].as_str().unwrap(), one["on"] == true)).collect();
+    assert_eq!(hooks, [("lint.sh", true), ("off.sh", false)]);
     let item = &shown["equipped"]["skills"][0];
     assert_eq!((item["name"].as_str(), item["on"].as_bool()), (Some("deploy"), Some(false)));
     assert_eq!(shown["equipped"]["rules"][0]["name"], "team/style.md");

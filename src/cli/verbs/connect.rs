@@ -1,19 +1,24 @@
 //! `loci connect` and `loci disconnect`: putting the gate before a harness's tools, and taking it away.
 
+mod standing;
+mod words;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
-use serde_json::{Value, json};
+
+use standing::checked;
+use words::{Doing, diff, object, steps};
 
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::person::Person;
-use crate::hooks::connect::check::{self, Standing};
-use crate::hooks::connect::{self, Change, ConnectError, Edit, Ground, Reach, trust};
+use crate::hooks::connect::check;
+use crate::hooks::connect::{self, Change, ConnectError, Ground, Reach, trust};
 use crate::hooks::harness::{self, Adapter};
 use crate::sys::journal::{self, Held};
 use crate::sys::lock::Lock;
@@ -38,7 +43,7 @@ pub struct ConnectArgs {
     #[arg(long, conflicts_with = "check")]
     observe: bool,
     /// Tell the harness as well that the relays are trusted, where it keeps that in a file
-    #[arg(long, conflicts_with_all = ["check", "shared"])]
+    #[arg(long, conflicts_with = "check")]
     trust: bool,
     /// Print what would be changed, and change nothing
     #[arg(long)]
@@ -108,7 +113,7 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let ground = ground(context, &user_home);
     let program = program()?;
     if args.trust && !trust::is_kept(adapter) {
-        let message = format!("failed to give trust: {} asks for none for a user's hooks", adapter.title);
+        let message = format!("failed to give trust: {} runs hooks without", adapter.title);
         return Err(Failure::new("usage", message).hint(format!("loci connect {}{}", adapter.name, args.reach.words())));
     }
     let at = time::to_second(time::now());
@@ -126,6 +131,13 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     // The first need of a harness that keeps such a file is to be told.
     let told = args.trust || (trust::is_kept(adapter) && change.is_trusted(adapter, &ground));
     let mut needs: Vec<String> = adapter.wiring.needs.iter().skip(usize::from(told)).chain(shared).map(|need| (*need).to_owned()).collect();
+    if let Reach::Project(dir) = &reach {
+        let rel = change.file.strip_prefix(dir).unwrap_or(&change.file);
+        needs.push(format!(
+            "it names this home, and nothing keeps git from taking it along: write {} into .git/info/exclude",
+            shown::path(rel)
+        ));
+    }
     let others = others(context, adapter);
     needs.extend(check::off(adapter, &ground, &change.file, &others).map(|why| format!("{} asks nobody: {why}", adapter.title)));
     needs
@@ -204,15 +216,6 @@ fn held(
 /// The journal of changes of settings.
 const JOURNAL: &str = "connect";
 
-/// What is being done, in words.
-struct Doing<'a> {
-    verb: &'a str,
-    done: &'a str,
-    command: &'a str,
-    dry_run: bool,
-    needs: Vec<String>,
-}
-
 fn finish(context: &Context, adapter: &Adapter, change: &Change, lock: Option<&(Lock, Held)>, doing: &Doing<'_>) -> Outcome {
     let Doing { verb, done, command, .. } = *doing;
     let file = context.shown(&change.file);
@@ -263,47 +266,6 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, lock: Option<&(
     Ok(Answer::Yes)
 }
 
-fn steps(context: &Context, change: &Change) -> String {
-    change.plan.steps.iter().fold(String::new(), |mut text, step| {
-        let _ = match step {
-            Step::Link { path, target } => writeln!(text, "link {} to {}", context.shown(path), context.shown(target)),
-            step => writeln!(text, "{} {}", step.verb(), context.shown(step.path())),
-        };
-        text
-    })
-}
-
-/// The change as a unified diff; characters that would act on a terminal are shown instead.
-fn diff(change: &Change, shown: impl Fn(&Path) -> String) -> String {
-    change.edits.iter().map(|edit| diff_of(edit, &shown(&edit.file))).collect()
-}
-
-fn diff_of(edit: &Edit, file: &str) -> String {
-    let text = |data: &Option<Vec<u8>>| String::from_utf8_lossy(data.as_deref().unwrap_or_default()).into_owned();
-    let (before, after) = (text(&edit.before), text(&edit.after));
-    if before == after {
-        return String::new();
-    }
-    let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
-    let unified = diff.unified_diff().context_radius(2).header(file, file).to_string();
-    unified.lines().fold(String::new(), |mut text, line| {
-        let tabs = line.split('\t').map(|part| shown::text(part).to_string()).collect::<Vec<_>>().join("\t");
-        text.push_str(&tabs);
-        text.push('\n');
-        text
-    })
-}
-
-fn object(adapter: &Adapter, change: &Change, doing: &Doing<'_>, done: bool) -> Value {
-    let steps: Vec<Value> =
-        change.plan.steps.iter().map(|step| json!({ "do": step.verb(), "path": step.path().to_string_lossy() })).collect();
-    let file = change.file.to_string_lossy();
-    json!({
-        "schema": 1, "verb": doing.verb, "done": done, "harness": adapter.name, "file": file, "plan": steps,
-        "diff": diff(change, |path| path.to_string_lossy().into_owned()), "needs": doing.needs,
-    })
-}
-
 fn user_home(context: &Context) -> PathBuf {
     context.env.user_home().unwrap_or_else(|| context.home.clone())
 }
@@ -327,6 +289,7 @@ fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
             let failure = Failure::new("settings", message).at(&path, None);
             match why {
                 "it is read-only" => failure.hint(format!("chmod u+w {}", word(&path))),
+                connect::SEVERAL => failure.hint(format!("cp -p {0} {0}.own && mv {0}.own {0}", word(&path))),
                 // A person's own part is theirs to keep.
                 connect::TAKEN | connect::CHANGED => failure.hint(format!("mv {0} {0}.mine", word(&path))),
                 _ => failure,
@@ -341,108 +304,7 @@ fn failed(error: ConnectError, adapter: &Adapter) -> Failure {
     }
 }
 
-/// A harness whose settings can't be read: which file, and what is wrong with it.
-fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Context) -> (PathBuf, Standing) {
-    let (path, line) = match error {
-        ConnectError::Unfit { path, unfit } => (Some(path), Some(unfit.line)),
-        ConnectError::File { path, .. } => (Some(path), None),
-        ConnectError::Disk(error) => (Some(&error.path), None),
-        ConnectError::NoLocal { .. } | ConnectError::NoShared { .. } => (None, None),
-    };
-    let why = match error {
-        ConnectError::Unfit { unfit, .. } => unfit.why.to_string(),
-        ConnectError::File { why, .. } => (*why).to_owned(),
-        error => error.to_string(),
-    };
-    let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-    let user_home = user_home(context);
-    let file = path.cloned().or_else(|| ground(context, &user_home).file(adapter, reach).ok());
-    (file.unwrap_or_else(|| context.cwd.clone()), Standing::Broken(format!("{line}{why}")))
-}
-
 /// The files of the project here that a harness reads besides.
 fn others(context: &Context, adapter: &Adapter) -> Vec<PathBuf> {
     [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten().map(|file| context.cwd.join(file)).collect()
-}
-
-/// What else has to be known of how it stands: what a file of a project does not reach, and the relays of the
-/// project here that were not asked about.
-fn notes(context: &Context, rows: &[(&'static Adapter, (PathBuf, Standing))], reach: &Reach) -> Vec<String> {
-    if *reach != Reach::User {
-        let there = rows.iter().filter(|(_, (_, standing))| matches!(standing, Standing::Connected | Standing::Observed));
-        return there.flat_map(|(adapter, _)| adapter.wiring.needs_shared).map(|need| (*need).to_owned()).collect();
-    }
-    let calls = |file: &Path| {
-        let data = disk::read_bounded(file, 1 << 20).ok().flatten().unwrap_or_default();
-        String::from_utf8_lossy(&data).contains("/.loci/bin/loci")
-    };
-    let is_user_s = |file: &Path| rows.iter().any(|(_, (own, _))| own == file);
-    let one = |(adapter, _): &(&'static Adapter, (PathBuf, Standing))| {
-        let found: Vec<String> =
-            others(context, adapter).iter().filter(|file| calls(file) && !is_user_s(file)).map(|file| context.shown(file)).collect();
-        (!found.is_empty()).then(|| {
-            format!("relays of the project here stand in {}: loci connect {} --check --shared .", found.join(" and "), adapter.name)
-        })
-    };
-    rows.iter().filter_map(one).collect()
-}
-
-/// How it stands with one harness, or with all of them.
-fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> Outcome {
-    let user_home = user_home(context);
-    let ground = ground(context, &user_home);
-    let mut rows = Vec::new();
-    let reads = |adapter: &Adapter| match reach {
-        Reach::User => true,
-        Reach::Shared(_) => adapter.wiring.shared.is_some(),
-        Reach::Project(_) => adapter.wiring.local.is_some(),
-    };
-    // One that reads no such file can't be connected there.
-    let asked = |adapter: &&Adapter| only.map_or_else(|| reads(adapter), |only| only.name == adapter.name);
-    for adapter in harness::ALL.into_iter().filter(asked) {
-        // What a project says counts for whoever starts there.
-        let others = others(context, adapter);
-        let found = check::standing(adapter, reach, &ground, &others).or_else(|error| match error {
-            error if only.is_some() => Err(failed(error, adapter)),
-            // One that can't be read must not hide how it stands with the others.
-            error => Ok(broken(&error, adapter, reach, context)),
-        })?;
-        rows.push((adapter, found));
-    }
-    let good = |standing: &Standing| {
-        matches!(standing, Standing::Connected | Standing::Observed) || (only.is_none() && *standing == Standing::NotConnected)
-    };
-    let all = rows.iter().all(|(_, (_, standing))| good(standing));
-    for note in notes(context, &rows, reach) {
-        context.say(&format!("note: {note}"));
-    }
-    context.print(
-        || {
-            let cells = |(adapter, (file, standing)): &(&Adapter, (PathBuf, Standing))| {
-                let fix =
-                    matches!(standing, Standing::Differs).then(|| format!(": run `loci connect {}`", adapter.name)).unwrap_or_default();
-                let why = standing.why().map(|why| format!(": {why}{fix}")).unwrap_or_default();
-                vec![adapter.name.to_owned(), format!("{}{why}", standing.word().replace('-', " ")), context.shown(file)]
-            };
-            let rows: Vec<Vec<String>> = rows
-                .iter()
-                .map(cells)
-                .map(|mut row| {
-                    row.swap(1, 2);
-                    row
-                })
-                .collect();
-            crate::cli::output::table(&rows)
-        },
-        || {
-            let rows: Vec<Value> = rows
-                .iter()
-                .map(|(adapter, (file, standing))| {
-                    json!({ "harness": adapter.name, "file": file.to_string_lossy(), "standing": standing.word(), "why": standing.why() })
-                })
-                .collect();
-            json!({ "schema": 1, "harnesses": rows })
-        },
-    )?;
-    Ok(if all { Answer::Yes } else { Answer::No })
 }

@@ -1,12 +1,13 @@
 //! `loci new`: a directory becomes an agent.
 
+mod words;
+
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use serde_json::{Value, json};
 
-use crate::body::build::{self, BuildError, Kept};
+use crate::body::build::{self, BuildError};
 use crate::body::template::{self, Template, TemplateError};
 use crate::body::{Node, What, builtin, identity, layout, render};
 use crate::cli::context::Context;
@@ -132,8 +133,11 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if occupied {
         strangers(context, &dir, &missing);
     }
-    let made = Made { paths: shown_nodes(&dir, &missing), kept };
-    context.print(|| words(context, &dir, &id, &template, &made, args.dry_run), || object(&dir, &id, &template, &made, args.dry_run))?;
+    let made = words::Made { paths: words::shown_nodes(&dir, &missing), kept };
+    context.print(
+        || words::words(context, &dir, &id, &template, &made, args.dry_run),
+        || words::object(&dir, &id, &template, &made, args.dry_run),
+    )?;
     Ok(Answer::Yes)
 }
 
@@ -267,19 +271,6 @@ pub(super) fn from_template(error: TemplateError, name: &str) -> Failure {
     }
 }
 
-/// What was made, or would be.
-struct Made {
-    /// Files and links, with the text of a link.
-    paths: Vec<(PathBuf, Option<PathBuf>)>,
-    kept: Vec<Kept>,
-}
-
-/// Files and links, with the text of a link.
-fn shown_nodes(dir: &Path, nodes: &[Node]) -> Vec<(PathBuf, Option<PathBuf>)> {
-    let target = |node: &Node| if let What::Link(text) = &node.what { Some(text.clone()) } else { None };
-    nodes.iter().filter(|node| node.what != What::Dir).map(|node| (dir.join(&node.rel), target(node))).collect()
-}
-
 /// Removes what killed runs left in a directory, and says so.
 pub(super) fn clear(context: &Context, dir: &Path) -> Result<(), Failure> {
     for left in build::leftovers(dir)? {
@@ -373,34 +364,4 @@ fn from_build(context: &Context, error: BuildError, dir: &Path, args: &Args) -> 
         BuildError::Disk(error) => error.into(),
         BuildError::Plan(error) => error.into(),
     }
-}
-
-fn words(context: &Context, dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> String {
-    let inside = |path: &Path| shown::path(path.strip_prefix(dir).unwrap_or(path)).to_string();
-    let verb = if dry_run { "would become" } else { "is" };
-    let mut text =
-        format!("{} {verb} the agent {id} (template {}, {})\n", context.shown(dir), shown::text(&template.name), template.origin.word());
-    for (path, target) in &made.paths {
-        let target = target.as_ref().map(|target| format!(" -> {}", shown::path(target))).unwrap_or_default();
-        text.push_str(&format!("  + {}{target}\n", inside(path)));
-    }
-    for kept in &made.kept {
-        let note = kept.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-        text.push_str(&format!("  = {}{note}\n", inside(&kept.path)));
-    }
-    text
-}
-
-fn object(dir: &Path, id: &AgentId, template: &Template, made: &Made, dry_run: bool) -> Value {
-    let made_list: Vec<Value> = made
-        .paths
-        .iter()
-        .map(|(path, target)| json!({ "path": path.to_string_lossy(), "link": target.as_ref().map(|target| target.to_string_lossy()) }))
-        .collect();
-    let kept: Vec<Value> = made.kept.iter().map(|kept| json!({ "path": kept.path.to_string_lossy(), "note": kept.note })).collect();
-    json!({
-        "schema": 1, "dir": dir.to_string_lossy(), "id": id,
-        "template": { "name": template.name, "origin": template.origin.word(), "path": template.origin.dir().map(Path::to_string_lossy) },
-        "dry_run": dry_run, "made": made_list, "kept": kept,
-    })
 }

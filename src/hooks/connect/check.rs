@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::relay;
-use super::{ConnectError, Ground, Reach, is_ours, read, splice, targets, text, trust};
+use super::file::{read, text};
+use super::trust::{self, Lack};
+use super::whole::{Target, is_ours, targets};
+use super::{ConnectError, Ground, Reach, put, relay, splice, tables};
 use crate::hooks::harness::{Adapter, Call, Relay};
 use crate::sys::disk;
-use crate::sys::env::Env;
+use crate::sys::env::{self, Env};
 use crate::sys::program::Program;
 
 /// How it stands with a harness.
@@ -111,7 +113,7 @@ fn whole(adapter: &Adapter, file: &std::path::Path, [acts, watches]: [&Call; 2])
 }
 
 /// Whether a file that is a program can be run as one.
-fn may_run(target: &super::Target) -> bool {
+fn may_run(target: &Target) -> bool {
     !target.ours.as_ref().is_some_and(|ours| ours.program)
         || disk::look_through(&target.file).is_ok_and(|meta| meta.is_some_and(|meta| meta.mode & 0o100 != 0))
 }
@@ -130,7 +132,7 @@ fn look(
     if !relay::called_in(&lists, now).map_err(unfit)? {
         return Ok(Standing::NotConnected);
     }
-    super::readable(adapter, file, now)?;
+    put::readable(adapter, file, now)?;
     if let Some(why) = off(adapter, ground, file, others) {
         return Ok(Standing::Tampered(why));
     }
@@ -140,7 +142,10 @@ fn look(
     }
     let lists = if watching { relay::all(adapter, watches) } else { lists };
     if let Some(why) = trust::missing(adapter, ground, file, &lists, now).map_err(unfit)? {
-        return Ok(Standing::Silent(why));
+        return Ok(match why {
+            Lack::Silent(why) => Standing::Silent(why),
+            Lack::Off(why) => Standing::Tampered(why),
+        });
     }
     if watching {
         return Ok(Standing::Observed);
@@ -179,7 +184,8 @@ pub fn off(adapter: &Adapter, ground: &Ground<'_>, file: &std::path::Path, other
     let files = [folder.join("config.toml"), beside(file)].into_iter().chain(others.iter().map(|file| beside(file)));
     files.into_iter().find_map(|file| {
         let data = disk::read_bounded(&file, 4 << 20).ok()??;
-        trust::feature_off(&String::from_utf8_lossy(&data)).then(|| said("features.hooks".to_owned(), false, &file))
+        // One that is no TOML keeps Codex from starting; that is said where its trust is looked at.
+        tables::switched_off(&String::from_utf8_lossy(&data)).ok().flatten().map(|key| said(key, false, &file))
     })
 }
 
@@ -202,12 +208,14 @@ pub(super) fn switched_off(file: &std::path::Path, keys: &[&str], value: bool) -
 
 /// Tries a command as the harness would run it.
 fn tried(command: &str) -> Standing {
+    let mut env = Env::of_process().vars;
+    env.insert(env::LOCI_PROBE.into(), "1".into());
     let program = Program {
         file: std::path::Path::new("/bin/sh"),
         args: vec!["-c".into(), command.into()],
         cwd: std::path::Path::new("/"),
         // As the harness would: with the environment that it was started in.
-        env: Env::of_process().vars,
+        env,
         stdin: PROBE,
         limit: PATIENCE,
         keep: 1 << 16,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::missing_above;
+use super::file::missing_above;
 use super::splice::Made;
 use crate::sys::disk::{self, PathError};
 use crate::sys::plan::{Plan, Step};

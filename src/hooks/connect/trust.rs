@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::file::{self, missing_above};
 use super::receipt::Receipt;
 use super::relay::List;
 use super::splice::Unfit;
-use super::{ConnectError, Edit, Ground, missing_above};
+use super::{ConnectError, Edit, Ground, ground as place, tables};
 use crate::hooks::harness::{Adapter, Relay, Whose, whose};
-use crate::sys::disk;
 use crate::sys::plan::{Plan, Step};
+use crate::sys::{disk, shown};
 use crate::text::digest;
+use crate::tree::climb;
 
 /// One relay, as its harness names it where it keeps what is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,15 +26,34 @@ struct Entry {
     value: String,
 }
 
+/// Why a harness leaves relays of ours out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// It has not been told to trust them, or can't read what it was told.
+    Silent(String),
+    /// They were switched off one by one.
+    Off(String),
+}
+
 /// Why a harness leaves relays of ours out; `None` where it asks for no leave, or has it.
 ///
 /// # Errors
 /// Where the lists can't be read.
-pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, file: &Path, lists: &[List], now: &str) -> Result<Option<String>, Unfit> {
+pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, file: &Path, lists: &[List], now: &str) -> Result<Option<Lack>, Unfit> {
     let Some(kept) = kept(adapter, ground) else { return Ok(None) };
     let entries = entries(adapter, file, lists, now)?;
     let said = disk::read_if_there(&kept).ok().flatten().unwrap_or_default();
     let said = String::from_utf8_lossy(&said).into_owned();
+    if adapter.name == "codex" {
+        let shown = shown::path(&kept);
+        if let Err(unfit) = tables::kept(&said, "") {
+            return Ok(Some(Lack::Silent(format!("{} does not start: line {} of {shown}: {}", adapter.title, unfit.line, unfit.why))));
+        }
+        let off = |entry: &&Entry| tables::kept(&said, &entry.key).ok().flatten().is_some_and(|kept| kept.off);
+        if let Some(entry) = entries.iter().find(off) {
+            return Ok(Some(Lack::Off(format!("`enabled` is false for the relay at {} in {shown}", entry.event))));
+        }
+    }
     let left: Vec<&str> = entries.iter().filter(|entry| !is_in(adapter, &said, entry)).map(|entry| entry.event.as_str()).collect();
     if left.is_empty() || (adapter.name == "hermes" && accepts_all(now)) {
         return Ok(None);
@@ -41,16 +62,21 @@ pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, file: &Path, lists
         "codex" => "start `codex` there and say yes when it shows the new hooks",
         _ => "start it at a terminal and say yes to each one",
     };
-    // What a project's file says is not loci's to vouch for.
-    let own = super::real(ground.folder(adapter).join(adapter.wiring.file)).is_ok_and(|own| own == file);
-    let or = if own { format!(", or run `loci connect {} --trust`", adapter.name) } else { String::new() };
+    let own = place::real(ground.folder(adapter).join(adapter.wiring.file)).is_ok_and(|own| own == file);
+    let project = adapter.wiring.shared.and_then(|shared| climb::up(file).find(|dir| dir.join(shared) == file)).filter(|_| !own);
+    let reach = project.map_or_else(String::new, |dir| format!(" --shared {}", shown::path(dir)));
     let mut events: Vec<&str> = Vec::new();
     left.into_iter().for_each(|event| {
         if !events.contains(&event) {
             events.push(event);
         }
     });
-    Ok(Some(format!("{} has not been told to trust the relays at {}: {how}{or}", adapter.title, events.join(", "))))
+    Ok(Some(Lack::Silent(format!(
+        "{} has not been told to trust the relays at {}: {how}, or run `loci connect {}{reach} --trust`",
+        adapter.title,
+        events.join(", "),
+        adapter.name
+    ))))
 }
 
 /// Whether a harness has such a file at all.
@@ -84,25 +110,16 @@ pub(super) fn give(
     let Some(path) = kept(adapter, ground) else { return Ok(None) };
     let lists = super::relay::every(adapter);
     let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
-    let before = super::read(&path)?;
-    let said = super::text(&path, before.as_deref())?;
+    let before = file::read(&path)?;
+    let said = file::text(&path, before.as_deref())?;
     let new: Vec<&Entry> = entries.iter().filter(|entry| !is_in(adapter, said, entry)).collect();
     if new.is_empty() {
         return Ok(None);
     }
     let unfit = |why: &str| ConnectError::Unfit { path: path.clone(), unfit: Unfit { line: 1, why: why.to_owned() } };
-    if adapter.name == "codex" && written_inline(said) {
-        return Err(unfit("`hooks`, or its `state`, is written in one line: write it as tables"));
-    }
     let after = if adapter.name == "codex" {
-        let mut text = new.iter().fold(said.to_owned(), |text, entry| without(&text, &entry.key));
-        for entry in &new {
-            if !text.is_empty() && !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(&format!("\n[hooks.state.{}]\ntrusted_hash = \"{}\"\n", json!(entry.key), entry.value));
-        }
-        text
+        let wanted: Vec<(&str, &str)> = new.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
+        tables::with(said, &wanted).map_err(|unfit| ConnectError::Unfit { path: path.clone(), unfit })?
     } else {
         let mut root: Value = if said.trim().is_empty() {
             json!({ "approvals": [] })
@@ -126,7 +143,7 @@ pub(super) fn give(
 }
 
 /// Adds to a plan that what was written by [`give`] is taken back. `text` is what stands in the settings
-/// still.
+/// still. Whether nothing is kept about it any more.
 ///
 /// # Errors
 /// As [`give`].
@@ -135,15 +152,20 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
     let Some(receipt) = Receipt::read(ground.state, adapter.name, &path)? else { return Ok(false) };
     let lists = super::relay::every(adapter);
     let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
-    let before = super::read(&path)?;
-    let after = match (receipt.original(ground.state, before.as_deref())?, before.as_deref()) {
+    let before = file::read(&path)?;
+    // Relays in other files of this harness are trusted there as well: they stay so, and what stood there before any of
+    // them is not what is to stand there now.
+    let others = Receipt::files(ground.state).into_iter().any(|(harness, other)| harness == adapter.name && other != path && other != file);
+    let original = if others { None } else { receipt.original(ground.state, before.as_deref())? };
+    let after = match (original, before.as_deref()) {
         (Some(original), _) => original,
         (None, None) => None,
         (None, Some(now)) => {
-            let said = super::text(&path, Some(now))?;
+            let said = file::text(&path, Some(now))?;
             let ours = entries.iter().filter(|entry| is_in(adapter, said, entry));
             let left = if adapter.name == "codex" {
-                ours.fold(said.to_owned(), |text, entry| without(&text, &entry.key))
+                let keys: Vec<&str> = ours.map(|entry| entry.key.as_str()).collect();
+                tables::without(said, &keys).map_err(|unfit| ConnectError::Unfit { path: path.clone(), unfit })?
             } else {
                 disapproved(said, &ours.collect::<Vec<_>>()).unwrap_or_else(|| said.to_owned())
             };
@@ -156,8 +178,10 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
             None => Step::Remove { path, was, mode: 0o600 },
         });
     }
-    receipt.remove(plan, ground.state)?;
-    Ok(true)
+    if !others {
+        receipt.remove(plan, ground.state)?;
+    }
+    Ok(!others)
 }
 
 /// What Hermes keeps, without these.
@@ -227,48 +251,10 @@ fn snake(event: &str) -> String {
     })
 }
 
-/// Whether Codex's settings switch its hooks off: `hooks = false` among the features, in any of the ways in which
-/// TOML can say so.
-pub(super) fn feature_off(text: &str) -> bool {
-    settings(text).iter().any(|setting| {
-        let inner = setting.strip_prefix("features={").map(|inner| inner.trim_end_matches('}'));
-        ["hooks=false", "codex_hooks=false"].iter().any(|off| {
-            setting.strip_prefix("features.") == Some(*off) || inner.is_some_and(|inner| inner.split(',').any(|one| one == *off))
-        })
-    })
-}
-
-/// Whether a table for a hook's state can't be added, since what it would stand in is a value on one line.
-fn written_inline(text: &str) -> bool {
-    settings(text).iter().any(|setting| setting.starts_with("hooks=") || setting.starts_with("hooks.state="))
-}
-
-/// The settings of a TOML text, one a line, with the name of the table before each; without blanks and quotes.
-fn settings(text: &str) -> Vec<String> {
-    let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect::<String>();
-    let mut table = String::new();
-    let mut found = Vec::new();
-    for line in text.lines() {
-        let line = bare(line.split('#').next().unwrap_or(line));
-        if let Some(name) = line.strip_prefix('[') {
-            table = format!("{}.", name.trim_end_matches(']'));
-        } else {
-            found.push(format!("{table}{line}"));
-        }
-    }
-    found
-}
-
 /// Whether what is kept holds the entry.
 fn is_in(adapter: &Adapter, said: &str, entry: &Entry) -> bool {
     if adapter.name == "codex" {
-        return table(said, &entry.key).is_some_and(|(from, to)| {
-            said.get(from..to).is_some_and(|table| {
-                let off =
-                    table.lines().any(|line| line.chars().filter(|c| !c.is_whitespace()).collect::<String>().starts_with("enabled=false"));
-                table.contains(&entry.value) && !off
-            })
-        });
+        return tables::kept(said, &entry.key).ok().flatten().is_some_and(|kept| kept.hash.as_deref() == Some(&entry.value));
     }
     let approvals = serde_json::from_str::<Value>(said).ok();
     let approvals = approvals.as_ref().and_then(|root| root.get("approvals")?.as_array());
@@ -276,32 +262,6 @@ fn is_in(adapter: &Adapter, said: &str, entry: &Entry) -> bool {
         let is = |item: &Value, key: &str, wanted: &str| item.get(key).and_then(Value::as_str) == Some(wanted);
         list.iter().any(|item| is(item, "event", &entry.key) && is(item, "command", &entry.value))
     })
-}
-
-/// Where the table of a hook's state stands in Codex's settings.
-fn table(text: &str, key: &str) -> Option<(usize, usize)> {
-    let heads = [format!("[hooks.state.{}]", json!(key)), format!("[hooks.state.'{key}']")];
-    let mut at = 0;
-    let mut from = None;
-    for line in text.split_inclusive('\n') {
-        let bare = line.trim();
-        if let Some(from) = from.filter(|_| bare.starts_with('[')) {
-            return Some((from, at));
-        }
-        if from.is_none() && heads.iter().any(|head| bare == head) {
-            from = Some(at);
-        }
-        at += line.len();
-    }
-    from.map(|from| (from, text.len()))
-}
-
-/// The settings without what an older relay at that place was trusted by.
-fn without(text: &str, key: &str) -> String {
-    match table(text, key) {
-        Some((from, to)) => [text.get(..from), text.get(to..)].into_iter().flatten().collect(),
-        None => text.to_owned(),
-    }
 }
 
 /// Whether Hermes runs every hook, agreed to or not.
@@ -313,22 +273,6 @@ fn accepts_all(config: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn codex_s_switch_is_seen_in_every_way_of_writing_it() {
-        for off in [
-            "[features]\nhooks = false",
-            "a=1\n[ \"features\" ] # x\nx = 1\nhooks=false # y",
-            "features.hooks = false",
-            "features = { x = true, hooks = false }",
-        ] {
-            assert!(feature_off(off), "{off}");
-        }
-        assert!(written_inline("[hooks]\nstate = {}") && written_inline("hooks = {}") && !written_inline("[features]\nhooks = false"));
-        for on in ["", "[features]\nhooks = true", "[other]\nhooks = false", "# features.hooks = false", "[features]\n[x]\nhooks = false"] {
-            assert!(!feature_off(on), "{on}");
-        }
-    }
 
     #[test]
     fn the_name_of_an_event_in_codex() {
@@ -343,14 +287,5 @@ mod tests {
             described("pre_tool_use", &json!({ "hooks": [hook] }), &hook),
             "{\"event_name\":\"pre_tool_use\",\"hooks\":[{\"async\":false,\"command\":\"x \\\"y\\\"\",\"timeout\":10,\"type\":\"command\"}]}"
         );
-    }
-
-    #[test]
-    fn a_table_is_found_by_its_whole_key_and_taken_out_alone() {
-        let text = "a = 1\n\n[hooks.state.\"/h:x:0:0\"]\ntrusted_hash = \"sha256:1\"\n\n[b]\nc = \"[hooks.state.\\\"/h:x:0:0\\\"]\"\n";
-        let (from, to) = table(text, "/h:x:0:0").unwrap();
-        assert!(text[from..to].contains("sha256:1") && !text[from..to].contains("[b]"));
-        assert_eq!(table(text, "/h:x:0:1"), None);
-        assert_eq!(without(text, "/h:x:0:0"), "a = 1\n\n[b]\nc = \"[hooks.state.\\\"/h:x:0:0\\\"]\"\n");
     }
 }

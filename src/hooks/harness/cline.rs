@@ -32,12 +32,12 @@ pub(super) const ADAPTER: Adapter = Adapter {
     },
 };
 
-/// Its events, by the names of the files. At the start and the end of a task it waits for nothing.
+/// Its events, by the names of the files. It reads an answer at calls of tools alone.
 const POINTS: &[Point] = &[
     Point { native: "TaskStart", seam: Seam::BeforeRun, takes: &[] },
     Point { native: "TaskResume", seam: Seam::BeforeRun, takes: &[] },
     Point { native: "SessionShutdown", seam: Seam::AfterRun, takes: &[] },
-    Point { native: "UserPromptSubmit", seam: Seam::BeforeIteration, takes: &[Take::Context] },
+    Point { native: "UserPromptSubmit", seam: Seam::BeforeIteration, takes: &[] },
     Point { native: "TaskComplete", seam: Seam::AfterIteration, takes: &[] },
     Point { native: "PreToolUse", seam: Seam::BeforeTool, takes: &[Take::Block, Take::Context, Take::Input] },
     Point { native: "PostToolUse", seam: Seam::AfterTool, takes: &[Take::Context] },

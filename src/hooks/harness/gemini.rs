@@ -23,7 +23,10 @@ pub(super) const ADAPTER: Adapter = Adapter {
         local: None,
         relay: Relay::Groups { comments: true, groups, more: &[], off: Some((&["hooksConfig", "enabled"], false)) },
         needs: &["Gemini CLI reads its hooks when it starts: start running sessions again."],
-        needs_shared: &["Hooks of a project run only in a folder that you have trusted in Gemini CLI."],
+        needs_shared: &[
+            "Gemini CLI reads this file only where it is started in this very directory, not in one below: connect each one that agents are started in, or the user's settings, which hold everywhere.",
+            "Hooks of a project run only in a folder that you have trusted in Gemini CLI.",
+        ],
     },
 };
 

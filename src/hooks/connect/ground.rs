@@ -1,0 +1,65 @@
+//! Where a harness's settings are on this machine.
+
+use std::path::{Path, PathBuf};
+
+use super::{ConnectError, Ground, Reach};
+use crate::hooks::harness::{Adapter, Call};
+use crate::sys::disk::{self, Kind};
+
+impl Ground<'_> {
+    /// The name of the program that stays true over upgrades: a link.
+    #[must_use]
+    pub fn link(&self) -> PathBuf {
+        self.home.join(".loci/bin/loci")
+    }
+
+    /// The configuration folder of a harness.
+    #[must_use]
+    pub fn folder(&self, adapter: &Adapter) -> PathBuf {
+        let (variable, tail) = adapter.wiring.moved_by;
+        let moved = self.env.get(variable).map(Path::new).filter(|path| path.is_absolute());
+        moved.map_or_else(|| self.user_home.join(adapter.wiring.folder), |folder| folder.join(tail))
+    }
+
+    /// The file that a relay goes into, links followed.
+    ///
+    /// # Errors
+    /// Where the harness has none of that kind, or a link leads nowhere.
+    pub fn file(&self, adapter: &Adapter, reach: &Reach) -> Result<PathBuf, ConnectError> {
+        let path = match reach {
+            Reach::User => self.folder(adapter).join(adapter.wiring.file),
+            Reach::Shared(project) => match adapter.wiring.shared {
+                Some(shared) => project.join(shared),
+                None => return Err(ConnectError::NoShared { title: adapter.title }),
+            },
+            Reach::Project(project) => match adapter.wiring.local {
+                Some(local) => project.join(local),
+                None => return Err(ConnectError::NoLocal { title: adapter.title }),
+            },
+        };
+        real(path)
+    }
+
+    /// How the relays call us.
+    pub(super) fn call(&self, adapter: &Adapter, reach: &Reach, observe: bool) -> Result<Call, ConnectError> {
+        let link = self.link();
+        let program = match reach {
+            Reach::Shared(_) => None,
+            Reach::User | Reach::Project(_) => match link.to_str() {
+                Some(text) => Some(text.to_owned()),
+                None => return Err(ConnectError::File { path: link, why: "its name is not UTF-8, so no configuration can name it" }),
+            },
+        };
+        Ok(Call { program, harness: adapter.name, observe })
+    }
+}
+
+/// The file that a name leads to.
+pub(super) fn real(path: PathBuf) -> Result<PathBuf, ConnectError> {
+    match disk::look(&path)?.map(|meta| meta.kind) {
+        None | Some(Kind::File) => Ok(path),
+        Some(Kind::Link) if disk::is_file(&path) => Ok(disk::canonical(&path)?),
+        Some(Kind::Link) => Err(ConnectError::File { path, why: "it is a link that leads to no file" }),
+        Some(_) => Err(ConnectError::File { path, why: "it is not a file" }),
+    }
+}

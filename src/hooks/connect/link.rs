@@ -1,0 +1,81 @@
+//! The link that relays call: a name of the program that stays true over upgrades.
+
+use std::path::{Path, PathBuf};
+
+use super::ConnectError;
+use super::file::missing_above;
+use super::receipt::Receipt;
+use crate::hooks::harness;
+use crate::sys::disk::{self, Kind};
+use crate::sys::plan::{Plan, Step};
+use crate::tree::real;
+
+/// Makes the link that relays call, or sets it right; whether it was not there.
+pub(super) fn put(plan: &mut Plan, link: &Path, program: &Path) -> Result<bool, ConnectError> {
+    let kind = disk::look(link)?.map(|meta| meta.kind);
+    match kind {
+        None => plan.steps.extend(missing_above(link).into_iter().map(|path| Step::MakeDir { path })),
+        Some(Kind::Link) => {
+            let target = disk::read_link(link)?;
+            if target == program || disk::canonical(link).is_ok_and(|leads| leads == program) {
+                return Ok(false);
+            }
+            plan.steps.push(Step::Unlink { path: link.to_owned(), target });
+        }
+        // Somebody put the program itself there: as good as a link.
+        Some(Kind::File) => return Ok(false),
+        Some(_) => return Err(ConnectError::File { path: link.to_owned(), why: "it is neither a link nor a program" }),
+    }
+    plan.steps.push(Step::Link { path: link.to_owned(), target: program.to_owned() });
+    Ok(kind.is_none())
+}
+
+/// The file that says that the link was made by connecting: one that was there before stays.
+pub(super) fn made(state: &Path) -> PathBuf {
+    state.join("connect/link")
+}
+
+pub(super) fn mark(plan: &mut Plan, state: &Path) -> Result<(), ConnectError> {
+    let path = made(state);
+    if disk::look(&path)?.is_none() {
+        plan.steps.extend(missing_above(&path).into_iter().map(|path| Step::MakeDir { path }));
+        plan.steps.push(Step::Write { path, data: b"made by loci connect\n".to_vec(), mode: Some(0o600), was: None });
+    }
+    Ok(())
+}
+
+/// Takes the link away, and its folder where nothing else is in it.
+pub(super) fn take(plan: &mut Plan, link: &Path) -> Result<(), ConnectError> {
+    if disk::look(link)?.is_some_and(|meta| meta.kind == Kind::Link) {
+        plan.steps.push(Step::Unlink { path: link.to_owned(), target: disk::read_link(link)? });
+        if let Some(folder) = link.parent().filter(|folder| disk::list(folder).is_ok_and(|entries| entries.len() == 1)) {
+            plan.steps.push(Step::RemoveDir { path: folder.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// The folders with settings that loci has connected and that do not have their harness's usual name,
+/// each with the name that it stands for.
+#[must_use]
+pub fn moved(state: &Path) -> Vec<(PathBuf, &'static str)> {
+    let one = |(harness, file): (String, PathBuf)| {
+        let folder = harness::named(&harness)?.wiring.folder;
+        // The receipt has the name that it was connected by; the judge has real ones.
+        let parent = real::real(file.parent().filter(|parent| parent.is_absolute())?, true).path;
+        (!parent.ends_with(folder)).then_some((parent, folder))
+    };
+    Receipt::files(state).into_iter().filter_map(one).collect()
+}
+
+/// Sets the link right where it leads nowhere any more: an upgrade may have moved the program. Every
+/// start of the program but the gate's comes by here; it costs one look.
+pub fn mend_link(home: &Path, program: impl FnOnce() -> Option<PathBuf>) {
+    let link = home.join(".loci/bin/loci");
+    let dangles = matches!(disk::look(&link), Ok(Some(meta)) if meta.kind == Kind::Link) && matches!(disk::look_through(&link), Ok(None));
+    if dangles && let (Ok(target), Some(program)) = (disk::read_link(&link), program()) {
+        let steps = vec![Step::Unlink { path: link.clone(), target }, Step::Link { path: link, target: program }];
+        // Whoever can't mend it finds out by `loci connect --check`.
+        let _ = Plan { steps }.apply();
+    }
+}

@@ -1,0 +1,97 @@
+//! Files that are ours as a whole: of a harness that reads no settings of hooks, but programs.
+
+use std::path::{Path, PathBuf};
+
+use super::{ConnectError, ground, relay};
+use crate::hooks::harness::{Adapter, Call, Ours, Relay};
+
+/// Why a file of ours is not touched.
+pub const CHANGED: &str = "somebody has changed it since it was put there";
+
+/// Why a file that we would put there is not.
+pub const TAKEN: &str = "something that is not ours stands there";
+
+/// What stands near the top of a file that is ours as a whole.
+const OURS: &str = "Put here by `loci connect ";
+
+/// One of the files of a harness, and what is to stand in it.
+pub(super) struct Target {
+    /// Where it lies.
+    pub(super) file: PathBuf,
+    /// `None`: nothing of ours.
+    pub(super) ours: Option<Ours>,
+}
+
+/// The files of a harness: the one that holds its settings, or those that are ours as a whole. The
+/// latter that are not wanted this time are named as well.
+pub(super) fn targets(adapter: &Adapter, file: PathBuf, call: Option<&Call>) -> Result<Vec<Target>, ConnectError> {
+    let Relay::Files(make) = adapter.wiring.relay else { return Ok(vec![Target { file, ours: None }]) };
+    let wanted = call.map(make).unwrap_or_default();
+    let every = |observe| make(&Call { program: None, harness: adapter.name, observe });
+    let mut names: Vec<String> = wanted.iter().map(|ours| ours.name.clone()).collect();
+    for ours in [every(false), every(true)].into_iter().flatten() {
+        if !names.contains(&ours.name) {
+            names.push(ours.name);
+        }
+    }
+    let named = |name: String| {
+        let own = file.file_name().is_some_and(|own| own == name.as_str());
+        let path = if own { file.clone() } else { ground::real(file.with_file_name(&name))? };
+        Ok(Target { file: path, ours: wanted.iter().find(|ours| ours.name == name).cloned() })
+    };
+    names.into_iter().map(named).collect()
+}
+
+/// What is left of a file that is ours as a whole: nothing, in this or an older form; what somebody has added
+/// to it.
+pub(super) fn without_ours(
+    adapter: &Adapter,
+    make: fn(&Call) -> Vec<Ours>,
+    file: &Path,
+    now: &[u8],
+    kept: bool,
+) -> Result<Option<Vec<u8>>, ConnectError> {
+    let Ok(text) = std::str::from_utf8(now) else { return Ok((!is_ours(adapter, now)).then(|| now.to_vec())) };
+    if let Some(left) = relay::without_hooks(adapter, text) {
+        return Ok(left.map(String::into_bytes));
+    }
+    if !is_ours(adapter, now) {
+        return Ok(Some(now.to_vec()));
+    }
+    // Which program it calls stands in it, and the rest of it as well: it is looked for as it would be written for that.
+    let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let program = programs(text);
+    let forms =
+        program.iter().flat_map(|program| [false, true].map(|observe| Call { program: program.clone(), harness: adapter.name, observe }));
+    let texts = forms.flat_map(|call| make(&call)).filter(|ours| ours.name == name).map(|ours| ours.text);
+    for ours in texts {
+        if let Some((before, after)) = text.split_once(&ours) {
+            let left = format!("{before}{after}");
+            return Ok((!left.trim().is_empty()).then(|| left.into_bytes()));
+        }
+    }
+    if kept {
+        return Err(ConnectError::File { path: file.to_owned(), why: CHANGED });
+    }
+    Ok(None)
+}
+
+/// The programs that a file of ours may call.
+fn programs(text: &str) -> Vec<Option<String>> {
+    let links = text.match_indices("/.loci/bin/loci").filter_map(|(at, found)| {
+        let before = text.get(..at)?;
+        let start = before.rfind(['"', '\'', ' ', '\n']).map_or(0, |at| at + 1);
+        let path = text.get(start..at + found.len())?;
+        path.starts_with('/').then(|| Some(path.to_owned()))
+    });
+    let mut all: Vec<Option<String>> = links.chain([None]).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Whether a file is one that is ours as a whole: it says so near its top, or each command in it is.
+pub(super) fn is_ours(adapter: &Adapter, now: &[u8]) -> bool {
+    let top = now.get(..now.len().min(200)).unwrap_or_default();
+    String::from_utf8_lossy(top).contains(OURS) || std::str::from_utf8(now).is_ok_and(|text| relay::without_hooks(adapter, text).is_some())
+}
