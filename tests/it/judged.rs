@@ -16,6 +16,7 @@ const JUDGED: &[(&str, &[&str])] = &[
     ("loadout restore", &["loadout", "restore", "--level", "LEVEL"]),
     ("loadout rm", &["loadout", "rm", "old", "--level", "LEVEL"]),
     ("loadout prune", &["loadout", "prune", "--keep", "0", "--level", "LEVEL"]),
+    ("man", &["man", "--dir", "LEVEL/.loci/man"]),
     ("new", &["new", "LEVEL/sub"]),
     ("inherit", &["inherit", "../../agents/billing", "LEVEL/sub"]),
     ("own", &["own", "LEVEL/free", "--as", "alice"]),

@@ -64,8 +64,8 @@ struct Ready {
     call: Option<calls::Call>,
     /// Whether it is a whole session.
     embodied: bool,
-    /// Then: the folder in which hooks remember sessions, and the one that it sees there.
-    memory: Option<(PathBuf, PathBuf)>,
+    /// Folders of the state that it sees as its own.
+    own: Vec<whole::Own>,
     root: PathBuf,
     found: Found,
     mounts: Vec<Planned>,
@@ -107,8 +107,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let scratch = if over.is_empty() { None } else { Some(harvest::prepare(&context.state, &over)?) };
     let layers: &[Layer] = scratch.as_ref().map_or(&[], |(_, layers)| layers.as_slice());
     let mut mounts: Vec<Mount> = ready.mounts.iter().map(|planned| mount(planned, layers)).collect();
-    if let Some((shown, own)) = ready.memory.clone() {
-        mounts.iter_mut().filter(|mount| mount.path == shown).for_each(|mount| mount.access = Access::Other { from: own.clone() });
+    for own in &ready.own {
+        mounts.iter_mut().filter(|mount| mount.path == own.shown).for_each(|mount| mount.access = Access::Other { from: own.from.clone() });
     }
     let mut vars = Vec::new();
     if context.flags.asker.is_some() || ready.call.is_some() {
@@ -197,15 +197,15 @@ fn ready(context: &Context, args: &Args) -> Result<Ready, Failure> {
             found.add(jail::scan(&launch, &asker, &surroundings, time::now()));
         }
     }
-    let memory = if args.embodied { Some(whole::memory_of_its_own(context, &asker)?) } else { None };
-    if let Some((shown, _)) = &memory {
-        found.points.insert(shown.clone(), Point { zone: Zone::Open, whose: String::new() });
+    let own = whole::of_its_own(context, &asker, args.embodied)?;
+    for one in &own {
+        found.points.insert(one.shown.clone(), Point { zone: Zone::Open, whose: String::new() });
     }
     let capture = args.capture;
     let theirs = found.points.iter().filter(|(_, point)| capture && point.zone == Zone::Theirs);
     let submounts = crate::sys::jail::mounts_below(&theirs.map(|(path, _)| path.as_path()).collect::<Vec<_>>());
     let mounts = jail::plan(&found.points, &found.above, &submounts, capture);
-    Ok(Ready { asker, call, embodied: args.embodied, memory, root, found, mounts })
+    Ok(Ready { asker, call, embodied: args.embodied, own, root, found, mounts })
 }
 
 /// Who asks. Inside an agent's session nobody becomes another by a flag.

@@ -61,9 +61,6 @@ pub struct Args {
     /// Hold it in the kernel (Linux): what is others', and what only a person changes, is read-only for the whole session
     #[arg(long)]
     jail: bool,
-    /// The same, but for programs that can't be run so: of the clock
-    #[arg(long, hide = true, conflicts_with = "jail")]
-    jail_if_fit: bool,
     /// With --jail: let writes of programs into what is others' happen in a layer, and hand them over as a patch at the end
     #[arg(long, requires = "jail")]
     capture: bool,
@@ -216,8 +213,7 @@ fn prepare(context: &Context, dir: PathBuf, card: AgentFile, args: &Args) -> Res
         let what = format!("failed to run {} in a jail: {}", shown::text(&socket.name), shown::text(why));
         return Err(Failure::new("runtime", what).hint(format!("loci run {}", word(&args.dir))));
     }
-    let jail = args.jail || (args.jail_if_fit && socket.unjailed.is_none());
-    Ok(Start { dir, card, socket, program, call, message, session: id, run: random, jail: jail.then_some(args.capture) })
+    Ok(Start { dir, card, socket, program, call, message, session: id, run: random, jail: args.jail.then_some(args.capture) })
 }
 
 /// Why custody is only a wish with this runtime here; `None` where its gate asks.

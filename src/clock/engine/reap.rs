@@ -126,6 +126,10 @@ impl<P: Processes> Clock<P> {
 
     /// The process is gone; the files may still come for a while.
     fn settle(&mut self, flight: &mut Flight, since: Duration, now: Moment) -> bool {
+        if !flight.run.answers.is_empty() {
+            // An answer that was given in a jail may still wait in the outbox.
+            self.drain(&flight.run.dir.clone(), now);
+        }
         let run = &flight.run;
         let mut missing = deliverable::judge(&run.dir, &run.deliverables, &run.before);
         missing.extend(wake::unanswered(&run.answers));

@@ -94,14 +94,14 @@ impl Machine {
         }
     }
 
-    /// The words that embody a body: where the kernel allows it, the whole session is held. A turn of a loop is not: its
+    /// The words that embody a body: where custody is required, the whole session is held. A turn of a loop is not: its
     /// relay says in the state folder that the turn is over, and nothing in a jail writes there.
     fn embody(&self, order: &Order<'_>, body: &Path, message: &str) -> io::Result<Vec<OsString>> {
         let mut argv: Vec<OsString> = vec![process::own_program()?.into(), "run".into()];
         match self.held {
             _ if order.ticket.is_some() => {}
-            Held::No => {}
-            Held::Kernel => argv.push("--jail-if-fit".into()),
+            // What an owner does with its mail takes locks in the state folder (`inbox apply`), which nothing in a jail can.
+            Held::No | Held::Kernel => {}
             Held::Always => argv.push("--jail".into()),
             Held::Refused => return Err(unheld()),
         }

@@ -200,9 +200,9 @@ fn a_command_writes_nothing_of_others_where_the_kernel_holds_it() {
     assert!(world.there("bob/x.txt"));
 }
 
-/// A body is embodied as itself, held by the kernel: what is others' it can't write, its own it can, and they hear of it.
+/// Where custody is required a body is embodied as itself, held by the kernel: what is others' it can't write, its own it can, and they hear of it.
 #[test]
-fn a_body_is_embodied_in_a_jail_where_the_kernel_makes_one() {
+fn a_body_is_embodied_in_a_jail_where_custody_is_required() {
     let world = World::new(0);
     world.sandbox.exec(
         "bin/x",
@@ -215,6 +215,7 @@ fn a_body_is_embodied_in_a_jail_where_the_kernel_makes_one() {
         crate::exec::skipped("there is no jail here");
         return;
     }
+    world.sandbox.file("home/.loci/config.yaml", "custody: required\n");
     world.job("a", "when: {every: 1h}\nagent: b\ndeliverables: [done]", "Go.").loci(&["clock", "enroll", "."]).exits(0);
     world.loci(&["jobs", "arm", "a"]).exits(0);
     world.loci(&["jobs", "run", "a"]).exits(0);

@@ -61,6 +61,25 @@ fn an_answer_from_inside_arrives_too() {
     });
 }
 
+/// Its journal is one of the body's own: what stands in the one of a person can't be written from inside.
+#[test]
+fn a_change_is_brought_in_from_inside() {
+    as_each(|world| {
+        let file = world.repo().join("bob/alice_inner/a.txt");
+        let patch = world.path("home/change.patch");
+        std::fs::write(&patch, "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n a\n+louder\n").unwrap();
+        let mut ask = world.loci(["delegate", "alice", "--reads", "a.txt", "--idea", "Say it louder", "--json", "--patch"]);
+        let asked = Run::of(ask.arg(&patch).current_dir(world.repo().join("bob/alice_inner")).env("LOCI_AGENT", "bob"), None);
+        let id = asked.exits(0).json()["messages"][0]["id"].as_str().unwrap().to_owned();
+        let loci = env!("CARGO_BIN_EXE_loci");
+        let forged = world.path("state/loci/journal/apply-0.json");
+        let applied = world.run(&format!("{loci} inbox apply {id} && echo '{{}}' > {}", forged.display())).exits(0);
+        assert!(applied.stdout.contains("a.txt"), "{applied:?}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\nlouder\n");
+        assert!(forged.parent().unwrap().is_dir() && !forged.exists());
+    });
+}
+
 #[test]
 fn a_forged_message_is_the_senders_own() {
     let world = World::new(None);

@@ -11,15 +11,32 @@ use crate::custody::outbox::{self, Drained};
 use crate::sys::disk;
 use crate::text::digest;
 
-/// What hooks remember of sessions is read-only for it, since it says who asks in them. It gets a folder
-/// of its own in that place, which lasts as long as the body: that place, and its folder.
-pub(super) fn memory_of_its_own(context: &Context, asker: &Asker) -> Result<(PathBuf, PathBuf), Failure> {
+/// A folder of the state that is read-only in a jail, and what stands in its place there.
+pub(super) struct Own {
+    /// The folder.
+    pub(super) shown: PathBuf,
+    /// What is put there: it lasts as long as the body.
+    pub(super) from: PathBuf,
+}
+
+/// What gets a folder of its own: the journals of what loci's verbs change from inside, since one that another loci
+/// outside would go on with could make it change anything; and for a whole session what hooks remember of it, since
+/// that says who asks. A journal that a kill leaves there is found by the next verb in a jail of that body; from outside
+/// `inbox apply` knows by the inbox what was begun.
+pub(super) fn of_its_own(context: &Context, asker: &Asker, session: bool) -> Result<Vec<Own>, Failure> {
     let state = &context.state;
-    let whose = asker.body.as_deref().unwrap_or(state);
-    let (own, shown) = (state.join("jailed").join(digest::key("jailed", whose)), state.join("sessions"));
-    disk::make_dirs(&own)?;
-    disk::make_dirs(&shown)?;
-    Ok((disk::canonical(&shown)?, disk::canonical(&own)?))
+    let whose = digest::key("jailed", asker.body.as_deref().unwrap_or(state));
+    let own = |name: &str, from: PathBuf| {
+        let shown = state.join(name);
+        disk::make_dirs(&from)?;
+        disk::make_dirs(&shown)?;
+        Ok::<_, Failure>(Own { shown: disk::canonical(&shown)?, from: disk::canonical(&from)? })
+    };
+    let mut folders = vec![own("journal", state.join("jailed").join(format!("{whose}.journal")))?];
+    if session {
+        folders.push(own("sessions", state.join("jailed").join(whose))?);
+    }
+    Ok(folders)
 }
 
 /// What was delivered while the session went on. The terminal is the session's: it is said at the end.
