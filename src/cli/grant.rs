@@ -183,7 +183,9 @@ fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Out
     let filed = delivery.ok_or_else(|| failed("nothing was refused"))?.outcome.map_err(|why| failed(&why))?;
     let how = match filed.state {
         _ if filed.counted => "a hundred requests of this hour are kept already, and it was only counted: tell your user".to_owned(),
-        State::Declined => "the same request was declined within this hour, and is not filed again: read the answer in your inbox".to_owned(),
+        State::Declined => {
+            "the same request was declined within this hour, and is not filed again: read the answer in your inbox".to_owned()
+        }
         _ if filed.again => "the same request is filed already, and waits".to_owned(),
         _ => "it was filed as a request".to_owned(),
     };

@@ -403,7 +403,11 @@ fn what_was_done_may_be_asked_for_again() {
     let digest = world.loci("home", ["inbox", "--json"]).exits(0).json()["messages"][0]["id"].as_str().unwrap().to_owned();
     for words in [&["done", &digest, "--reply", "x"][..], &["decline", &digest, "--why", "x"], &["take", &digest]] {
         let refused = world.loci("home", [&["inbox"], words].concat()).exits(2);
-        assert!(refused.stderr.contains("approved or denied by itself") && refused.stderr.contains("hint: loci requests"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("approved or denied by itself") && refused.stderr.contains("hint: loci requests"),
+            "{}",
+            refused.stderr
+        );
     }
     assert_eq!(open(), [third.clone()]);
     // A no stands for that hour, and whoever asks again is told.
