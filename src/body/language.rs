@@ -11,6 +11,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
 use crate::sys::shown;
+use crate::text::yaml;
 
 /// Values by name.
 pub type Values = BTreeMap<String, String>;
@@ -41,8 +42,8 @@ fn environment<'a>() -> Environment<'a> {
     env.add_filter("upper", |text: String| text.to_uppercase());
     env.add_filter("title", |text: String| title(&text));
     env.add_filter("sentence", |text: String| if text.ends_with(['.', '!', '?']) { text } else { text + "." });
-    // A JSON string is a quoted scalar of YAML too: no value can break out of its line.
-    env.add_filter("quote", |text: String| Value::from(serde_json::Value::from(text).to_string()));
+    // For templates of both, JSON and YAML: no value can break out of its line.
+    env.add_filter("quote", |text: String| yaml::json(&text));
     env.add_test("defined", |value: &Value| !value.is_undefined());
     env
 }

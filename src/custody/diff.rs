@@ -1,8 +1,9 @@
 //! The captured change, as a unified diff against the file as it is now.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use crate::text::digest;
 
@@ -44,11 +45,39 @@ pub fn difference(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Differe
         (_, None) => out.push_str("deleted file mode 100644\n"),
         _ => {}
     }
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&was, &will);
-    let header = (if old.is_none() { "/dev/null" } else { &from }, if new.is_none() { "/dev/null" } else { &to });
-    let body = diff.unified_diff().context_radius(3).header(header.0, header.1).to_string();
-    out.push_str(&body);
+    let names = (if old.is_none() { "/dev/null" } else { &from }, if new.is_none() { "/dev/null" } else { &to });
+    out.push_str(&unified(&was, &will, names, 3));
     Difference::Text(out)
+}
+
+/// What leads from one text to another: the lines of names and the hunks of a unified diff, with so many lines of
+/// context. Empty where the two are the same. A line ends with `\n` and with nothing else, as for git and for
+/// [`super::hunk`]: a `\r`, or what Unicode calls a line end, is a character of its line.
+#[must_use]
+pub fn unified(old: &str, new: &str, names: (&str, &str), context: usize) -> String {
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+    let (was, will) = (lines(old), lines(new));
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_slices(&was, &will);
+    let mut out = String::new();
+    for hunk in diff.unified_diff().context_radius(context).iter_hunks() {
+        // Writing to a string can't fail.
+        if out.is_empty() {
+            let _ = writeln!(out, "--- {}\n+++ {}", names.0, names.1);
+        }
+        let _ = writeln!(out, "{}", hunk.header());
+        for change in hunk.iter_changes() {
+            out.push(match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            });
+            out.push_str(change.value());
+            if !change.value().ends_with('\n') {
+                out.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    }
+    out
 }
 
 fn side(data: Option<&[u8]>) -> String {

@@ -5,13 +5,11 @@
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::time::Duration;
 
 use sha1::{Digest as _, Sha1};
-use similar::TextDiff;
 
-/// How long one comparison may look for the shortest way.
-const PATIENCE: Duration = Duration::from_millis(250);
+use super::diff;
+
 /// The largest side that is compared line by line.
 const MAX_TEXT: usize = 2 << 20;
 /// The mode of a link.
@@ -71,9 +69,8 @@ fn section(name: &Path, old: Option<&Side<'_>>, new: Option<&Side<'_>>) -> Strin
     let text =
         |side: &[u8]| (side.len() <= MAX_TEXT && !side.contains(&0)).then(|| std::str::from_utf8(side).ok().map(str::to_owned)).flatten();
     if let (Some(was), Some(will)) = (text(&was), text(&will)) {
-        let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&was, &will);
         let names = (if old.is_none() { "/dev/null" } else { &from }, if new.is_none() { "/dev/null" } else { &to });
-        out.push_str(&diff.unified_diff().context_radius(3).header(names.0, names.1).to_string());
+        out.push_str(&diff::unified(&was, &will, names, 3));
     } else {
         let _ = writeln!(out, "index {}..{}", id(old), id(new));
         out.push_str("GIT binary patch\n");

@@ -224,9 +224,12 @@ mod tests {
 
         /// Whatever is compared, its diff leads from the one to the other.
         #[test]
-        fn our_own_diffs_apply(old in "([a-c]{0,2}\n){0,12}[a-c]{0,2}", new in "([a-c]{0,2}\n){0,12}[a-c]{0,2}") {
+        fn our_own_diffs_apply(
+            old in "([a-c\r\x0b\x0c\u{85}\u{2028}\u{2029}]{0,2}\n){0,12}[a-c\r\u{2028}]{0,2}",
+            new in "([a-c\r\x0b\x0c\u{85}\u{2028}\u{2029}]{0,2}\n){0,12}[a-c\r\u{2028}]{0,2}",
+        ) {
             if let diff::Difference::Text(patch) = diff::difference("x", Some(old.as_bytes()), Some(new.as_bytes())) {
-                proptest::prop_assert_eq!(text(&patch, &old), Some(new), "{}", patch);
+                proptest::prop_assert_eq!(text(&patch, &old), Some(new), "{:?}", patch);
             }
         }
 

@@ -2,11 +2,8 @@
 //!
 //! Every text that comes from a tool call is written as a double-quoted scalar with all control
 //! characters escaped, so it can't open a line of its own.
-
-use std::fmt::Write as _;
-
-use crate::sys::shown;
 use crate::sys::time::Timestamp;
+use crate::text::yaml;
 
 /// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,37 +99,12 @@ pub fn of_number(number: u64) -> String {
     format!("{number:016x}")
 }
 
-/// A text as a double-quoted scalar of YAML on one line.
-#[must_use]
-pub fn scalar(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            c if shown::hidden(c) => {
-                // Writing to a string can't fail.
-                let _ = if u32::from(c) > 0xffff { write!(out, "\\U{:08x}", u32::from(c)) } else { write!(out, "\\u{:04x}", u32::from(c)) };
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
 impl Letter {
     /// The file.
     #[must_use]
     pub fn render(&self) -> Vec<u8> {
         let mut out = String::from("---\nschema: 1\n");
-        let text = |name: &str, text: &str| format!("{name}: {}\n", scalar(text));
+        let text = |name: &str, text: &str| format!("{name}: {}\n", yaml::scalar(text));
         out += &text("id", &self.id);
         out += &format!("kind: {}\n", self.kind.word());
         out += &text("from", &self.from);
@@ -148,7 +120,7 @@ impl Letter {
                 Field::List(items) if items.is_empty() => out += &format!("{name}: []\n"),
                 Field::List(items) => {
                     out += &format!("{name}:\n");
-                    items.iter().for_each(|item| out += &format!("  - {}\n", scalar(item)));
+                    items.iter().for_each(|item| out += &format!("  - {}\n", yaml::scalar(item)));
                 }
             }
         }

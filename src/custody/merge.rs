@@ -145,7 +145,7 @@ mod tests {
 
         /// One side alone wins whole; both the same is that; and which side is which makes no difference.
         #[test]
-        fn laws(base in "([a-c]\n){0,8}[a-c]?", one in "([a-c]\n){0,8}[a-c]?", other in "([a-c]\n){0,8}[a-c]?") {
+        fn laws(base in "([a-c\r]\n){0,8}[a-c\r]?", one in "([a-c\r]\n){0,8}[a-c\r]?", other in "([a-c\r]\n){0,8}[a-c\r]?") {
             proptest::prop_assert_eq!(merge(&base, &one, &base), Ok(one.clone()));
             proptest::prop_assert_eq!(merge(&base, &base, &one), Ok(one.clone()));
             proptest::prop_assert_eq!(merge(&base, &one, &one), Ok(one.clone()));

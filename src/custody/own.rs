@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::letter;
 use crate::sys::disk::{self, PathError};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::time::{self, Timestamp};
 use crate::text::name::AgentId;
+use crate::text::yaml;
 use crate::tree::card;
 
 /// Where a new `.loci` is built before it gets its name; whoever is killed leaves at most this.
@@ -49,7 +49,7 @@ pub fn ground(dir: &Path) -> Result<Ground, PathError> {
 pub fn text(owner: &AgentId, body: Option<&str>, since: Timestamp, note: Option<&str>) -> String {
     let mut text = format!("---\nowner: {owner}\n");
     if let Some(body) = body {
-        text += &format!("body: {}\n", if plain(body) { body.to_owned() } else { letter::scalar(body) });
+        text += &format!("body: {}\n", if plain(body) { body.to_owned() } else { yaml::scalar(body) });
     }
     text += &format!("since: {}\n---\n", time::to_second(since));
     if let Some(note) = note.map(str::trim).filter(|note| !note.is_empty()) {
@@ -110,7 +110,7 @@ pub fn corrected(path: &Path, data: &[u8], body: Option<&str>, note: Option<&str
     let mut head = std::str::from_utf8(data.get(..head_len)?).ok()?.to_owned();
     let note = note.map_or_else(|| there.note.clone(), |note| format!("{}\n", note.trim()));
     if let Some(body) = body {
-        let line = format!("body: {}\n", if plain(body) { body.to_owned() } else { letter::scalar(body) });
+        let line = format!("body: {}\n", if plain(body) { body.to_owned() } else { yaml::scalar(body) });
         let after = there.body_line.or(there.owner.line)?;
         let mut lines: Vec<&str> = head.split_inclusive('\n').collect();
         if there.body_line.is_some() {

@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use super::{Section, State};
 use crate::sys::disk::{self, PathError};
 use crate::sys::shown;
-use crate::text::header;
+use crate::text::{header, yaml};
 
 /// The longest set file, in bytes.
 pub const MAX_BYTES: u64 = header::MAX_BYTES as u64;
@@ -111,12 +111,7 @@ impl Set {
                 ((error.line() > 0).then_some(error.line()), message.strip_suffix(&place).unwrap_or(&message).to_owned())
             })
         } else {
-            serde_yaml::from_str(text).map_err(|error| {
-                let message = error.to_string();
-                let line = error.location().map(|at| at.line());
-                let end = message.rfind(" at line ").unwrap_or(message.len());
-                (line, message.get(..end).unwrap_or(&message).to_owned())
-            })
+            serde_yaml::from_str(text).map_err(|error| yaml::refusal(text, &error))
         }
     }
 
@@ -125,19 +120,25 @@ impl Set {
     pub fn to_yaml(&self) -> String {
         let mut text = String::new();
         for (scope, items) in &self.sections {
-            text.push_str(&scope.to_string());
-            text.push_str(":\n");
+            text.push_str(&key("", &scope.to_string()));
+            text.push('\n');
             for (item, state) in items {
-                // A JSON string is a YAML string; what is plainly a word needs no quotes.
-                let plain = item.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
-                    && item.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic())
-                    && !matches!(item.to_ascii_lowercase().as_str(), "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
-                let item = if plain { item.clone() } else { serde_json::Value::from(item.as_str()).to_string() };
-                text.push_str(&format!("  {item}: {state}\n"));
+                text.push_str(&key("  ", item));
+                text.push_str(&format!(" {state}\n"));
             }
         }
         if text.is_empty() { "{}\n".to_owned() } else { text }
     }
+}
+
+/// A key of a mapping with its colon. What is plainly a word, or a section of a dotdir, needs no quotes.
+fn key(indent: &str, name: &str) -> String {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
+        && name.bytes().next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'.' && name.contains('/'))
+        && !matches!(name.to_ascii_lowercase().as_str(), "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
+    let written = if plain { name.to_owned() } else { yaml::scalar(name) };
+    // YAML 1.2, 7.4: a key without a mark of its own has at most 1,024 characters; the reader counts bytes.
+    if written.len() > 1000 { format!("{indent}? {written}\n{indent}:") } else { format!("{indent}{written}:") }
 }
 
 /// The reason as it may be told: it quotes the file, and a link can lead to any file. What was found
@@ -359,8 +360,36 @@ mod tests {
     fn what_is_written_is_read_again() {
         let mut set = Set::default();
         let skills = Scope { section: Section::Skills, dotdir: None };
-        for name in ["k", "no", "true", "~", "1", "a b", "é: x", "#", "", "-", "a\"b", "x.md"] {
+        for name in [
+            "k",
+            "no",
+            "true",
+            "~",
+            "1",
+            "a b",
+            "é: x",
+            "#",
+            "",
+            "-",
+            "a\"b",
+            "x.md",
+            ".x",
+            "..",
+            "./x",
+            "a\u{2028}b",
+            "a\rb",
+            "\u{85}",
+            "\u{7f}",
+            "\u{ffff}",
+        ] {
             set.push(skills.clone(), name.to_owned(), State::Off);
+        }
+        // Beyond what YAML takes for a key that nothing marks as one.
+        for long in ["a".repeat(999), "b".repeat(1001), "c d".repeat(1400), "é".repeat(600), "\u{7f}".repeat(1100)] {
+            set.push(skills.clone(), long, State::On);
+        }
+        for dotdir in [".a: b".to_owned(), ".#x".to_owned(), ".\"".to_owned(), ".d".repeat(900)] {
+            set.push(Scope { section: Section::Rules, dotdir: Some(dotdir) }, "x".into(), State::On);
         }
         set.push(Scope { section: Section::Rules, dotdir: Some(".claude".into()) }, "t/a.md".into(), State::On);
         assert_eq!(Set::parse(&set.to_yaml(), false).unwrap(), set, "{}", set.to_yaml());

@@ -4,6 +4,7 @@ pub mod digest;
 pub mod header;
 pub mod name;
 pub mod near;
+pub mod yaml;
 
 use std::path::PathBuf;
 

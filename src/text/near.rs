@@ -9,7 +9,11 @@ const MAX: usize = 64;
 pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     let limit = (length / 3).max(1);
-    let near = |other: &&str| length <= MAX && other.chars().count() <= MAX;
+    // Each character that one has more than the other has to be put in.
+    let near = |other: &&str| {
+        let count = other.chars().count();
+        length <= MAX && count <= MAX && count.abs_diff(length) <= limit
+    };
     let distances = words.into_iter().filter(near).map(|other| (distance(word, other), other));
     distances.filter(|(distance, _)| (1..=limit).contains(distance)).min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
 }

@@ -12,7 +12,7 @@ use super::real;
 use super::resolve::Via;
 use super::slot::{Grammar, INACTIVE, Row, Take, USE};
 use crate::sys::disk::{self, Kind};
-use crate::text::header;
+use crate::text::{header, yaml};
 
 /// How many references one file may hold.
 const MAX_REFERENCES: usize = 256;
@@ -54,18 +54,22 @@ impl Uses<'_> {
 
     /// The references in a file, each with its line.
     fn references(&mut self, file: &Path) -> Vec<(usize, String)> {
-        let list = disk::read_start(file, header::MAX_BYTES as u64).map_err(|error| error.source.to_string()).and_then(|(bytes, more)| {
-            let text = String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
-            if more || !header::is_bounded(&text) {
-                return Err("is too large".to_owned());
-            }
-            let list: Option<Vec<String>> = serde_yaml::from_str(&text).map_err(|error| format!("is no list of names: {error}"))?;
-            Ok((text, list.unwrap_or_default()))
-        });
+        let list =
+            disk::read_start(file, header::MAX_BYTES as u64).map_err(|error| (1, error.source.to_string())).and_then(|(bytes, more)| {
+                let text = String::from_utf8(bytes).map_err(|_| (1, "is not UTF-8".to_owned()))?;
+                if more || !header::is_bounded(&text) {
+                    return Err((1, "is too large".to_owned()));
+                }
+                let list: Option<Vec<String>> = serde_yaml::from_str(&text).map_err(|error| {
+                    let (line, why) = yaml::refusal(&text, &error);
+                    (line.unwrap_or(1), format!("is no list of names: {why}"))
+                })?;
+                Ok((text, list.unwrap_or_default()))
+            });
         let (text, list) = match list {
             Ok(read) => read,
-            Err(why) => {
-                self.diagnostics.push(Diagnostic::new(Code::Unreadable, file, &why).on(1));
+            Err((line, why)) => {
+                self.diagnostics.push(Diagnostic::new(Code::Unreadable, file, &why).on(line));
                 return Vec::new();
             }
         };

@@ -7,6 +7,7 @@ use crate::body::layout;
 use crate::sys::{disk, shown};
 use crate::text::header;
 use crate::text::name::AgentId;
+use crate::text::yaml;
 use crate::tree::card::{self, AgentFile};
 
 /// Gives the child its id and its parent, and its own directory to itself.
@@ -105,7 +106,7 @@ fn with_parent(path: &Path, text: &[u8], parent: &str) -> Result<Vec<u8>, Inheri
     let plain = !parent.is_empty() && parent.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c)) && !parent.starts_with('-');
     // A name of digits alone would be read as a number.
     let plain = plain && parent.chars().any(|c| c.is_ascii_alphabetic());
-    let value = if plain { parent.to_owned() } else { serde_json::Value::from(parent).to_string() };
+    let value = if plain { parent.to_owned() } else { yaml::scalar(parent) };
     let (start, found) = line(text, there.or_else(|| header.line("id")).ok_or_else(odd)?).ok_or_else(odd)?;
     let ending: &[u8] = if found.ends_with(b"\r\n") { b"\r\n" } else { b"\n" };
     let (head, tail) = if there.is_some() { (start, start + found.len()) } else { (start + found.len(), start + found.len()) };

@@ -8,6 +8,7 @@ use serde_json::Value;
 use serde_yaml::Value as Yaml;
 
 use super::splice::{Made, Unfit};
+use crate::text::yaml::refusal;
 
 /// The elements that stand in the list `hooks.EVENT`; empty where there is no such list.
 ///
@@ -219,8 +220,10 @@ fn line_of(text: &str, key: &str) -> usize {
 }
 
 fn parsed(text: &str) -> Result<Yaml, Unfit> {
-    let root: Yaml = serde_yaml::from_str(text)
-        .map_err(|error| Unfit { line: error.location().map_or(1, |at| at.line()), why: format!("it is not valid YAML: {error}") })?;
+    let root: Yaml = serde_yaml::from_str(text).map_err(|error| {
+        let (line, why) = refusal(text, &error);
+        Unfit { line: line.unwrap_or(1), why: format!("it is not valid YAML: {why}") }
+    })?;
     match root {
         Yaml::Null => Ok(Yaml::Mapping(serde_yaml::Mapping::new())),
         Yaml::Mapping(_) => Ok(root),

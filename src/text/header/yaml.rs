@@ -10,6 +10,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, IgnoredAny, Map
 use serde_json::Value;
 
 use super::{Field, MAX_DEPTH, MAX_NODES};
+use crate::text::yaml::refusal;
 
 /// What a YAML text is.
 pub(super) enum Read {
@@ -68,7 +69,10 @@ pub(super) fn read(text: &str) -> Result<Read, Failure> {
             Some(bound) => Failure::Bound(bound),
             None if message.starts_with("repetition limit") => Failure::Bound("its aliases expand to too much"),
             None if message.starts_with("recursion limit") => Failure::Bound("it is nested too deep"),
-            None => Failure::Syntax { line: error.location().map_or(1, |at| at.line().max(1)), text: short(&message) },
+            None => {
+                let (line, why) = refusal(text, &error);
+                Failure::Syntax { line: line.unwrap_or(1), text: why }
+            }
         }
     })?;
     let Some(pairs) = top else { return Ok(Read::NonMapping) };
@@ -101,12 +105,6 @@ pub(super) fn read(text: &str) -> Result<Read, Failure> {
         }
     }
     Ok(Read::Fields { fields, twice })
-}
-
-/// The reader's message on one line, without its positions: they count from the fence.
-fn short(message: &str) -> String {
-    let message = message.lines().next().unwrap_or_default();
-    message.split(" at line ").next().unwrap_or(message).chars().take(200).collect()
 }
 
 /// The pairs of the top mapping; `Some(None)` for nothing, `None` for what is no mapping.

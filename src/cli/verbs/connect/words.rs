@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::cli::context::Context;
+use crate::custody::diff;
 use crate::hooks::connect::{Change, Edit};
 use crate::hooks::harness::Adapter;
 use crate::sys::plan::Step;
@@ -41,9 +42,7 @@ fn diff_of(edit: &Edit, file: &str) -> String {
     if before == after {
         return String::new();
     }
-    let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
-    let unified = diff.unified_diff().context_radius(2).header(file, file).to_string();
-    unified.lines().fold(String::new(), |mut text, line| {
+    diff::unified(&before, &after, (file, file), 2).lines().fold(String::new(), |mut text, line| {
         let tabs = line.split('\t').map(|part| shown::text(part).to_string()).collect::<Vec<_>>().join("\t");
         text.push_str(&tabs);
         text.push('\n');
