@@ -238,6 +238,14 @@ impl Mailbox {
         self.place_at(name, &path, data)
     }
 
+    /// Whether a file of that name is kept beside the messages.
+    ///
+    /// # Errors
+    /// Where the directory can't be read.
+    pub fn holds(&self, name: &str) -> Result<bool, MailError> {
+        Ok(disk::look(&self.dir.join("held").join(name))?.is_some())
+    }
+
     /// Takes something that is held away again.
     ///
     /// # Errors

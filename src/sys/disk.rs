@@ -224,6 +224,22 @@ fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     if meta.is_file() { Ok((file, meta.len())) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
 }
 
+/// Opens a file of loci's own to be written in place (a lock, a log, what a run says). Only a regular file of that very
+/// name: through a link, or into a device, such a write would change what is somebody else's.
+///
+/// # Errors
+/// Where it can't be opened, or is no regular file.
+pub(in crate::sys) fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+    let file = options.custom_flags(flags).open(path).map_err(|error| match error.raw_os_error() {
+        Some(nix::libc::ELOOP) => io::Error::new(io::ErrorKind::InvalidInput, "it is a link, which is not followed"),
+        // A pipe that nobody reads.
+        Some(nix::libc::ENXIO) => io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"),
+        _ => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
+}
+
 /// Reads at most `max` bytes. A file that gives what its length says is at its end; one without a
 /// length (as in `/proc`) is read until nothing comes.
 fn read_at_most(mut file: File, len: u64, max: u64) -> io::Result<Vec<u8>> {
