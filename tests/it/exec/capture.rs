@@ -172,6 +172,7 @@ fn a_mount_in_an_owned_directory_stays_visible() {
 #[test]
 fn git_finds_its_repository_from_inside_of_a_layer() {
     let world = World::new(None);
-    let run = capture(&world, "git init -q . 2>/dev/null; cd bob && git rev-parse --show-toplevel && git status --short . | head -1").exits(0);
+    let run =
+        capture(&world, "git init -q . 2>/dev/null; cd bob && git rev-parse --show-toplevel && git status --short . | head -1").exits(0);
     assert!(run.stdout.starts_with(&format!("{}\n", world.repo().display())), "{run:?}");
 }
