@@ -109,6 +109,8 @@ pub struct Fold {
     pub withdrawn: BTreeMap<String, u64>,
     /// Lines that can't be read.
     pub torn: usize,
+    /// The newest run that a line tells of, by job.
+    told: BTreeMap<String, String>,
 }
 
 impl Fold {
@@ -125,9 +127,18 @@ impl Fold {
         fold
     }
 
+    /// Whether a run is the newest that the ledger tells of a job.
+    #[must_use]
+    pub fn knows(&self, job: &str, run: &str) -> bool {
+        self.told.get(job).is_some_and(|told| told == run)
+    }
+
     /// Adds one line.
     pub fn add(&mut self, entry: Entry) {
         let job = entry.job.clone();
+        if let Some(run) = &entry.run {
+            self.told.insert(job.clone(), run.clone());
+        }
         match entry.event {
             Event::Block => {
                 self.open.insert(job, Block { since: entry.at, times: 1, entry });
@@ -237,18 +248,19 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the ledger of a root. What can't be read is passed over, with the reason.
+    /// Opens the ledger of a root. What can't be read is passed over, with the reason; and whether it could be read
+    /// at all.
     #[must_use]
-    pub fn open(root: &Path) -> (Self, Option<String>) {
-        let (fold, said) = match read(root) {
+    pub fn open(root: &Path) -> (Self, Option<String>, bool) {
+        let (fold, said, is_read) = match read(root) {
             Ok(fold) if fold.torn > 0 => {
                 let said = format!("ledger.jsonl: {} line(s) can't be read and are passed over", fold.torn);
-                (fold, Some(said))
+                (fold, Some(said), true)
             }
-            Ok(fold) => (fold, None),
-            Err(error) => (Fold::default(), Some(format!("ledger.jsonl can't be read: failed to {error}"))),
+            Ok(fold) => (fold, None, true),
+            Err(error) => (Fold::default(), Some(format!("ledger.jsonl can't be read: failed to {error}: {}", error.source)), false),
         };
-        (Self { path: file(root), fold, waiting: VecDeque::new() }, said)
+        (Self { path: file(root), fold, waiting: VecDeque::new() }, said, is_read)
     }
 
     /// Appends a line: at once, or when the file can be written again.

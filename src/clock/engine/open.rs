@@ -19,7 +19,7 @@ impl<P: Processes> Clock<P> {
     /// Where the state folder can't be used.
     pub fn open(root: Root, procs: P, now: Moment) -> Result<Self, PathError> {
         let (store, found) = Store::open(&root.state, &root.dir, now)?;
-        let (ledger, said) = Ledger::open(&root.dir);
+        let (ledger, said, ledger_is_read) = Ledger::open(&root.dir);
         let mut clock = Self {
             trust: Trust::default(),
             store,
@@ -59,6 +59,10 @@ impl<P: Processes> Clock<P> {
         }
         clock.take_up(now);
         clock.sweep(now);
+        // Of one that can't be read nobody knows what it has not heard of.
+        if ledger_is_read {
+            clock.make_up(now);
+        }
         if let Some((at, boot, id)) = found.clocks
             && id == process::boot()
         {

@@ -192,7 +192,24 @@ impl<P: Processes> Clock<P> {
             self.block(&name, failure, notify, now);
         }
         self.close(flight, now);
+        // Before the state says that it is over: a clock that is killed in between judges it once more, and the ledger
+        // knows the run by then.
+        self.write_ledger(now);
         self.save(&name, now);
+    }
+
+    /// What the ledger has not heard of: the clock that judged it ended while the ledger could not be written.
+    pub(super) fn make_up(&mut self, now: Moment) {
+        let lost = |(name, slot): (&Box<str>, &Box<super::Slot>)| {
+            let record = &slot.record;
+            let judged = record.judged.as_deref().filter(|judged| judged.outcome.is_failure())?;
+            let over = record.running.is_none() && record.retry.is_none() && record_is_there(slot);
+            (over && !self.ledger.fold.knows(name, &judged.run)).then(|| name.to_string())
+        };
+        let lost: Vec<String> = self.slots.iter().filter_map(lost).collect();
+        for name in lost {
+            self.block_last(&name, now);
+        }
     }
 
     /// After hooks were told: the set that was worn for a run is taken back, and only then the run is over on disk, so

@@ -110,19 +110,25 @@ impl<P: Processes> Clock<P> {
 
     pub(super) fn health(&mut self, now: Moment) {
         self.hear(now, Duration::ZERO);
-        if self.ledger.is_waiting() {
-            match self.ledger.flush() {
-                Ok(()) => self.voice.over("ledger"),
-                // It was said that it can't even be read.
-                Err(_) if self.voice.holds("ledger") => {}
-                Err(error) => {
-                    let why = format!("ledger.jsonl can't be written (failed to {error}: {}); its lines wait in memory", error.source);
-                    self.say("ledger", why, now);
-                }
-            }
-        }
+        self.write_ledger(now);
         if self.store.is_long(self.slots.len()) {
             self.fold(now, false);
+        }
+    }
+
+    /// Writes what the ledger has not taken yet; where that fails, it is said, and the lines wait.
+    pub(super) fn write_ledger(&mut self, now: Moment) {
+        if !self.ledger.is_waiting() {
+            return;
+        }
+        match self.ledger.flush() {
+            Ok(()) => self.voice.over("ledger"),
+            // It was said that it can't even be read.
+            Err(_) if self.voice.holds("ledger") => {}
+            Err(error) => {
+                let why = format!("ledger.jsonl can't be written (failed to {error}: {}); its lines wait in memory", error.source);
+                self.say("ledger", why, now);
+            }
         }
     }
 }

@@ -209,6 +209,42 @@ fn a_kill_at_any_operation_neither_starts_twice_nor_loses_an_instant() {
     assert!(seen.contains("success") && seen.contains("interrupted"), "{seen:?}");
 }
 
+/// Whatever the clock was killed at, and where the ledger took no line at the time: the ledger says in the end what the
+/// state says, once.
+#[test]
+fn no_block_is_lost_between_the_state_and_the_ledger() {
+    let job = "when: {cron: \"0 7 * * *\"}\nrun: \"true\"\ndeliverables: [out/never]\nsettle: 0s";
+    let world = |fault: &str| {
+        let world = World::new(SEVEN - 10);
+        world.job("a", job, "").loci(&["clock", "enroll", "."]).exits(0);
+        world.once().exits(0);
+        world.time(SEVEN);
+        let mut command = world.command(&["clock", "once", "."]);
+        command.env("LOCI_FAULT", fault.replace("OPS", &world.sandbox.path("ops").display().to_string()));
+        Run::of(&mut command, None);
+        world
+    };
+    let count = fs::read_to_string(world("log:OPS").sandbox.path("ops")).unwrap().lines().count();
+    let mut told = 0;
+    for fault in (1..=count).flat_map(|nth| [format!("kill:{nth}"), format!("fail:{nth}:28")]) {
+        let world = world(&fault);
+        world.time(SEVEN + 5);
+        let outcome = until("an outcome", || {
+            world.once();
+            let record = world.record("a");
+            (record["running"].is_null()).then(|| record["outcome"].as_str().map(str::to_owned))?
+        });
+        world.once();
+        world.once();
+        let ledger = world.sandbox.path("root/.loci-clock/ledger.jsonl");
+        let lines = fs::read_to_string(ledger).unwrap_or_default();
+        let blocks = lines.lines().filter(|line| line.contains("\"event\":\"block\"")).count();
+        assert_eq!((blocks, lines.lines().count()), (1, 1), "{fault}: {outcome}: {lines}");
+        told += usize::from(outcome == "missing");
+    }
+    assert!(told > 5, "{told}");
+}
+
 /// TERM is ignored, and a grandchild has a session of its own: both are gone in the end.
 #[test]
 fn what_takes_too_long_is_ended_with_all_that_it_started() {
