@@ -11,6 +11,7 @@ use crate::custody::act::{Act, ActKind};
 use crate::custody::asker;
 use crate::custody::delegation::{self, Attempt, Change, Delivery};
 use crate::custody::find;
+use crate::custody::inbox::State;
 use crate::custody::person::{self, Person};
 use crate::custody::ruling::{Verdict, Who, Why};
 use crate::custody::{self, ActRuling, Surroundings};
@@ -180,10 +181,23 @@ fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Out
     let failed =
         |why: &str| Failure::new("grant", format!("only a person may do this ({evidence}), and the request could not be filed: {why}"));
     let filed = delivery.ok_or_else(|| failed("nothing was refused"))?.outcome.map_err(|why| failed(&why))?;
-    context.say(&format!("only a person may do this ({evidence}); it was filed as a request"));
+    let how = match filed.state {
+        _ if filed.counted => "a hundred requests of this hour are kept already, and it was only counted: tell your user".to_owned(),
+        State::Declined => {
+            "the same request was declined within this hour, and is not filed again: read the answer in your inbox".to_owned()
+        }
+        _ if filed.again => "the same request is filed already, and waits".to_owned(),
+        _ => "it was filed as a request".to_owned(),
+    };
+    context.say(&format!("only a person may do this ({evidence}); {how}"));
     context.print(
         || format!("{}\n", filed.id),
-        || json!({ "schema": 1, "done": false, "request": filed.id, "inbox": filed.inbox.to_string_lossy(), "why": evidence }),
+        || {
+            json!({
+                "schema": 1, "done": false, "request": filed.id, "inbox": filed.inbox.to_string_lossy(), "why": evidence,
+                "again": filed.again, "counted": filed.counted, "state": filed.state.word(),
+            })
+        },
     )?;
     Ok(Answer::No)
 }

@@ -18,6 +18,7 @@ use crate::cli::{Outcome, grant, near};
 use crate::custody::asker::{self, Asker};
 use crate::custody::find;
 use crate::custody::inbox::{self, Listed, Log, Message, NoMessage, State};
+use crate::custody::letter;
 use crate::custody::maildir::Mailbox;
 use crate::custody::person::Person;
 use crate::custody::trail;
@@ -188,28 +189,64 @@ fn meant(context: &Context, agent: &AgentId) -> String {
 }
 
 /// The inbox that holds a message: one's own, else whichever one around here does. An id says which
-/// message is meant; whose it is need not be said again. Who may answer it is asked later.
+/// message is meant; whose it is need not be said again, so one that is cut has to stay unique among all of them. Who
+/// may answer it is asked later.
 fn holder(context: &Context, own: Mail, id: &str) -> Result<Mail, Failure> {
-    let holds = |mailbox: &Mailbox| -> Result<bool, Failure> {
-        Ok(!matches!(inbox::named(&Log::read(mailbox)?.list()?.messages, id), Err(NoMessage::None)))
+    let held = |mailbox: &Mailbox| -> Result<Vec<String>, Failure> {
+        let log = Log::read(mailbox)?;
+        let contents = log.list()?;
+        Ok(match inbox::named(&contents.messages, id) {
+            Ok(one) => vec![one.shows.id.to_string()],
+            Err(NoMessage::Several(ids)) => ids,
+            Err(NoMessage::None) => Vec::new(),
+        })
     };
+    let mut ours = Vec::new();
     for mailbox in &own.boxes {
-        if holds(mailbox)? {
-            return Ok(own);
-        }
+        ours.extend(held(mailbox)?);
     }
+    if ours.iter().any(|one| one == id) || letter::is_key(id) && !ours.is_empty() {
+        return Ok(own);
+    }
+    let mut theirs: Option<AgentId> = None;
+    let mut found = ours.clone();
     for place in find::places_below(&near::top(context, &context.cwd)) {
         let mailbox = Mailbox::of(&place);
-        if own.boxes.iter().any(|one| one.dir() == mailbox.dir()) || !mailbox.exists() || !holds(&mailbox)? {
+        if own.boxes.iter().any(|one| one.dir() == mailbox.dir()) || !mailbox.exists() {
+            continue;
+        }
+        let ids = held(&mailbox)?;
+        if ids.is_empty() {
             continue;
         }
         let lives_here = find::identity(&place).and_then(Result::ok).map(|card| card.id);
-        let agent = lives_here.or_else(|| card::owner(&place)?.ok().map(|owner| owner.owner.value));
-        if let Some(agent) = agent {
-            return Ok(Mail { boxes: boxes(context, &agent, &own.asker)?, agent: Some(agent), asker: own.asker });
+        if let Some(agent) = lives_here.or_else(|| card::owner(&place)?.ok().map(|owner| owner.owner.value)) {
+            found.extend(ids);
+            theirs = theirs.or(Some(agent));
         }
     }
-    Ok(own)
+    found.sort();
+    found.dedup();
+    if found.len() > 1 && found.len() > ours.len() {
+        return Err(Failure::new("message", format!("failed to tell which message `{id}` is: {}", found.join(", ")))
+            .hint("say more of the id, or whose inbox it is in: loci inbox AGENT"));
+    }
+    match theirs {
+        Some(agent) if ours.is_empty() => Ok(Mail { boxes: boxes(context, &agent, &own.asker)?, agent: Some(agent), asker: own.asker }),
+        _ => Ok(own),
+    }
+}
+
+/// A digest of requests is no message that can be answered: each of its requests is, by the person whom it asks.
+///
+/// # Errors
+/// Where the message is one.
+fn no_digest(message: &Message) -> Result<(), Failure> {
+    if message.text("kind") != Some("digest") {
+        return Ok(());
+    }
+    let why = format!("failed to answer {}: it lists requests, and each of them is approved or denied by itself", message.id);
+    Err(Failure::new("message", why).hint("loci requests"))
 }
 
 /// The logs of all inboxes: what is listed stands in them.

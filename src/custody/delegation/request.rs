@@ -27,8 +27,8 @@ pub(super) fn request(
     let mailbox = Mailbox::of_human(home);
     let hour: String = time::to_second(attempt.at).chars().take(13).collect();
     let digest_key = key(&[b"digest", attempt.asker.name().as_bytes(), hour.as_bytes()]);
-    let key = attempt_key(attempt, "human", targets, captured);
-    let name = format!("{digest_key}.{key}.md");
+    let key = unanswered(&mailbox, &digest_key, attempt_key(attempt, "human", targets, captured))?;
+    let name = held_name(&digest_key, &key);
     let letter =
         write_letter(attempt, Kind::Request, &key, "human", owner, targets, captured, hops, &[("digest", Field::Text(digest_key.clone()))]);
     let placed =
@@ -57,8 +57,35 @@ pub(super) fn request(
     let again = matches!(placed, Some(Placed::Again(_)));
     let state = if again { requests::state_of(&mailbox.newest_records().unwrap_or_default(), &name) } else { inbox::State::New };
     let counted = placed.is_none();
-    let id = if counted { digest.id } else { letter.id };
+    // Of what was filed before, the id is the one that it got then.
+    let id = match (&placed, &digest_placed) {
+        (Some(Placed::Again(path)), _) => inbox::id_of(path, &key)?,
+        (Some(Placed::Fresh(_)), _) => letter.id,
+        (None, Placed::Again(path)) => inbox::id_of(path, &digest_key)?,
+        (None, Placed::Fresh(_)) => digest.id,
+    };
     Ok(Filed { id, inbox: mailbox.dir().to_owned(), again, parked: false, counted, state, last_worked: None })
+}
+
+fn held_name(digest_key: &str, key: &str) -> String {
+    format!("{digest_key}.{key}.md")
+}
+
+/// The key that a request goes by: that of the attempt. What was asked for and done may be needed once more, so after
+/// that it is another request. One that was declined stays declined for that hour: asking again is no way to a yes.
+fn unanswered(mailbox: &Mailbox, digest_key: &str, first: String) -> Result<String, MailError> {
+    if !mailbox.holds(&held_name(digest_key, &first))? {
+        return Ok(first);
+    }
+    let records = mailbox.newest_records().unwrap_or_default();
+    let mut key = first.clone();
+    for round in 1..=MAX_HELD {
+        if requests::state_of(&records, &held_name(digest_key, &key)) != inbox::State::Done {
+            break;
+        }
+        key = super::key(&[b"once more", first.as_bytes(), round.to_string().as_bytes()]);
+    }
+    Ok(key)
 }
 
 /// Keeps a request beside its digest; `None` where as many are kept as may be: then it is only counted.

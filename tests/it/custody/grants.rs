@@ -373,3 +373,59 @@ fn asking_git_runs_nothing_that_the_repository_names_and_leaves_nothing() {
     let run = world.loci("r", ["check", "--diff", "HEAD~1..HEAD", "--as", "alice"]).exits(2);
     assert!(run.stderr.contains("work tree"), "{}", run.stderr);
 }
+
+#[test]
+fn what_was_done_may_be_asked_for_again() {
+    let world = fixture();
+    let ask = || inside(&world, "home/repo", &["own", "free", "--as", "alice"]).exits(1);
+    let open = || -> Vec<String> {
+        let run = world.loci("home", ["requests", "--json"]);
+        run.json()["requests"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = ask();
+    let id = first.stdout.trim().to_owned();
+    // While it waits it is the same one, under the id that it has.
+    let again = ask();
+    assert_eq!(again.stdout.trim(), id);
+    assert!(again.stderr.contains("filed already, and waits"), "{}", again.stderr);
+    let hash_of = |id: &str| hash(&world, id);
+    world.loci("home", ["approve", &id, "--hash", &hash_of(&id)]).exits(0);
+    world.loci("home/repo", ["disown", "free"]).exits(0);
+    // What was done is another request by now, and it waits.
+    let second = ask().stdout.trim().to_owned();
+    assert_ne!(second, id);
+    assert_eq!(open(), [second.clone()]);
+    world.loci("home", ["approve", &second, "--hash", &hash_of(&second)]).exits(0);
+    world.loci("home/repo", ["disown", "free"]).exits(0);
+    let third = ask().stdout.trim().to_owned();
+    assert_eq!(open(), [third.clone()]);
+    // The message that lists them answers none of them.
+    let digest = world.loci("home", ["inbox", "--json"]).exits(0).json()["messages"][0]["id"].as_str().unwrap().to_owned();
+    for words in [&["done", &digest, "--reply", "x"][..], &["decline", &digest, "--why", "x"], &["take", &digest]] {
+        let refused = world.loci("home", [&["inbox"], words].concat()).exits(2);
+        assert!(
+            refused.stderr.contains("approved or denied by itself") && refused.stderr.contains("hint: loci requests"),
+            "{}",
+            refused.stderr
+        );
+    }
+    assert_eq!(open(), [third.clone()]);
+    // A no stands for that hour, and whoever asks again is told.
+    world.loci("home", ["deny", &third, "--why", "not now"]).exits(0);
+    let refused = ask();
+    assert!(refused.stdout.trim() == third && refused.stderr.contains("was declined within this hour"), "{refused:?}");
+    assert!(open().is_empty());
+}
+
+#[test]
+fn a_cut_id_has_to_be_unique_among_all_inboxes() {
+    let world = fixture();
+    inside(&world, "home/repo", &["own", "free", "--as", "alice"]).exits(1);
+    let mail = world.loci("home/repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "one", "--json"]);
+    let id = mail.exits(0).json()["messages"][0]["id"].as_str().unwrap().to_owned();
+    let before = world.snapshot("home");
+    let refused = world.loci("home", ["inbox", "decline", &id[..4], "--why", "x"]).exits(2);
+    assert!(refused.stderr.contains("failed to tell which message") && refused.stderr.contains(&id), "{}", refused.stderr);
+    assert_eq!(world.snapshot("home"), before);
+    world.loci("home", ["inbox", "show", &id]).exits(0);
+}

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Mail, author, held, one, prune};
+use super::{Mail, author, held, no_digest, one, prune};
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome};
@@ -16,6 +16,7 @@ use crate::sys::time;
 
 pub(super) fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> Outcome {
     let (mailbox, mut message) = one(context, mail, id)?;
+    no_digest(&message)?;
     let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
     let _lock = held(&mailbox, &mut message, dry_run)?;
     if message.standing.state.is_closed() {
@@ -34,6 +35,7 @@ pub(super) fn take(context: &Context, mail: &Mail, id: &str, dry_run: bool) -> O
 
 pub(super) fn answer(context: &Context, mail: &Mail, id: &str, state: State, text: Option<&str>, dry_run: bool) -> Outcome {
     let (mailbox, mut message) = one(context, mail, id)?;
+    no_digest(&message)?;
     let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
     let _lock = held(&mailbox, &mut message, dry_run)?;
     if text.is_none() && !message.is_answer() {
