@@ -1,4 +1,5 @@
 """Cells one after the other, outside of the table: for what is asked of a CLI once."""
+import ctypes
 import os
 import platform
 import shutil
@@ -18,6 +19,7 @@ def each(names, scenario, run):
         rows = [line.split() for line in f if line.strip() and not line.startswith('#')]
     versions = {row[0]: row[3] for row in rows}
     node = 'node-linux-' + {'x86_64': 'x64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine())
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: a daemon that a CLI leaves behind comes to us
     failed = 0
     for name in names:
         if not all(os.path.exists(os.path.join(cache, '%s-%s' % (p, versions[p]), '.complete')) for p in ('node', name)):
@@ -31,6 +33,8 @@ def each(names, scenario, run):
             why, said = run(job)
         except cells.Broken as e:
             why, said = [str(e)], ''
+        finally:
+            cells.end_descendants()
         print('%-8s %s' % (name, '; '.join(why) or said), *(['(%s)' % folder] if why else []), flush=True)
         failed += bool(why)
         if not why:
