@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
-use crate::cli::{Answer, Outcome, grant};
+use crate::cli::{Answer, Outcome, grant, near};
 use crate::custody::asker::{self, Asker};
 use crate::custody::jail::harvest::{self, Layer};
 use crate::custody::jail::{self, Found, Planned, Point, Use, Zone, calls};
@@ -229,7 +229,7 @@ fn asker(context: &Context, root: &Path) -> Result<Asker, Failure> {
         let message = format!("failed to run as {id}: only a person may run as another agent ({evidence})");
         return Err(Failure::new("asker", message).hint("loci exec -- COMMAND"));
     }
-    Ok(asker::named(id, [context.cwd.as_path(), root]))
+    Ok(near::named(context, id, &context.cwd, &[root.to_owned()]))
 }
 
 /// How far is looked: the root that was named, else the outermost directory up from here, below the
