@@ -23,10 +23,9 @@ impl Engine<'_> {
     pub(crate) fn git(&mut self, sh: &mut Shell, argv: &[String]) {
         let mut g = Global { dir: sh.cwd.clone(), config: Vec::new(), git_dir: None, work_tree: None };
         let mut i = 1;
-        let set = |e: &mut Self, name: &str| {
-            sh.vars.get(name).is_some_and(|var| var.exported) && e.var(sh, name).is_some_and(|v| !matches!(v.as_str(), "" | "0" | "false"))
-        };
-        self.git_icase = set(self, "GIT_ICASE_PATHSPECS");
+        let icase = "GIT_ICASE_PATHSPECS";
+        let set = sh.vars.get(icase).is_some_and(|var| var.exported);
+        self.git_icase = set && self.var(sh, icase).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
         while let Some(a) = argv.get(i) {
             let next = argv.get(i + 1).cloned().unwrap_or_default();
             match a.as_str() {

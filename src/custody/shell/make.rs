@@ -31,10 +31,9 @@ impl Engine<'_> {
         let files: Vec<String> = c.values(&["-f", "--file", "--makefile"]).into_iter().map(str::to_owned).collect();
         if files.is_empty() {
             let found = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|n| self.what(&sub, n).is_some());
-            match found {
-                Some(n) => text.push_str(&self.content(&sub, n)),
-                // without a file there are still its own rules
-                None => {}
+            // without a file there are still its own rules
+            if let Some(n) = found {
+                text.push_str(&self.content(&sub, n));
             }
         }
         for f in files {
