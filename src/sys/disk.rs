@@ -304,6 +304,33 @@ pub fn read_start(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
     Ok((data, more))
 }
 
+/// Reads a regular file of any length in pieces, each to the end of a line where one is within reach, until `found`
+/// says so of one; whether it did.
+///
+/// # Errors
+/// As [`read`].
+pub fn any_piece(path: &Path, mut found: impl FnMut(&[u8]) -> bool) -> Outcome<bool> {
+    const PIECE: usize = 1 << 18;
+    /// What of a line that is longer than a piece is looked at once more, with what comes behind it.
+    const AGAIN: usize = 1 << 12;
+    let mut look = || -> io::Result<bool> {
+        let (mut file, _) = open_regular(path)?;
+        let mut piece = Vec::with_capacity(2 * PIECE);
+        loop {
+            let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece)?;
+            if found(&piece) {
+                return Ok(true);
+            }
+            if read == 0 {
+                return Ok(false);
+            }
+            let open = piece.iter().rev().take(PIECE).position(|byte| *byte == b'\n').unwrap_or(AGAIN).min(piece.len());
+            piece.drain(..piece.len() - open);
+        }
+    };
+    tell("read", path, look())
+}
+
 /// Reads the last `max` bytes of a regular file; `true` says that there is more before them.
 ///
 /// # Errors

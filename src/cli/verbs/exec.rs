@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::output::table;
-use crate::cli::{Answer, Outcome, grant};
+use crate::cli::{Answer, Outcome, grant, near};
 use crate::custody::asker::{self, Asker};
 use crate::custody::jail::harvest::{self, Layer};
 use crate::custody::jail::{self, Found, Planned, Point, Use, Zone, calls};
@@ -114,6 +114,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if context.flags.asker.is_some() || ready.call.is_some() {
         vars.extend(ready.asker.agent.as_ref().map(|agent| (env::LOCI_AGENT, OsString::from(agent.as_str()))));
         vars.extend(ready.asker.body.as_ref().map(|body| (env::LOCI_BODY, body.clone().into_os_string())));
+    }
+    if !over.is_empty() {
+        // A layer is a file system of its own, and git would not look above it for its repository.
+        vars.push(("GIT_DISCOVERY_ACROSS_FILESYSTEM", OsString::from("1")));
     }
     let mut hearer = jail::hear::Hearer::new(&ready.mounts);
     let jailed =
@@ -225,7 +229,7 @@ fn asker(context: &Context, root: &Path) -> Result<Asker, Failure> {
         let message = format!("failed to run as {id}: only a person may run as another agent ({evidence})");
         return Err(Failure::new("asker", message).hint("loci exec -- COMMAND"));
     }
-    Ok(asker::named(id, [context.cwd.as_path(), root]))
+    Ok(near::named(context, id, &context.cwd, &[root.to_owned()]))
 }
 
 /// How far is looked: the root that was named, else the outermost directory up from here, below the

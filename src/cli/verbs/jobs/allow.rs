@@ -17,13 +17,20 @@ pub(super) fn allow(context: &Context, kind: &str, names: &[String], dry_run: bo
     }
     let world = world(context)?;
     let mut lines = Vec::new();
+    let mut waiting = Vec::new();
     for name in names {
         if let Some(one) = world.looped(name)? {
             let (accept, arm) = trust::loop_hashes(&one, &world.root.dir);
+            if kind == "arm" && !world.trust.accepts(&one.job.name, &accept) {
+                waiting.push(name);
+            }
             lines.push(world.line(kind, &one.job.name, if kind == "arm" { arm } else { accept }, None)?);
             continue;
         }
         let job = world.job(name)?;
+        if kind == "arm" && !world.trust.is_accepted(job, &world.root.dir) {
+            waiting.push(name);
+        }
         let body = match &job.action {
             Action::Wake { body, .. } if kind == "arm" => body.to_str().map(Value::from),
             Action::Wake { .. } => {
@@ -48,6 +55,9 @@ pub(super) fn allow(context: &Context, kind: &str, names: &[String], dry_run: bo
         || format!("{word}: {}\n", names.join(" ")),
         || json!({ "schema": 1, "done": !dry_run, "root": world.root.dir.to_string_lossy(), "grants": lines }),
     )?;
+    for name in &waiting {
+        context.say(&format!("note: {name} is not accepted yet: it does not run before that (loci jobs accept {name})"));
+    }
     if !world.trust.enrolled {
         context.say(&format!("note: the root is not enrolled: nothing fires (loci clock enroll {})", context.shown(&world.root.dir)));
     }
