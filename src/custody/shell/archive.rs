@@ -11,6 +11,9 @@ use super::{Packed, gzip, pattern};
 
 /// Longest archive that is listed, packed and unpacked.
 const MAX_ARCHIVE: usize = 8 << 20;
+/// Stands in front of where a link leads, in place of the file that a member is a copy of.
+const LEADS: &str = "-> ";
+
 /// A member of an archive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Member {
@@ -18,13 +21,18 @@ pub(super) struct Member {
     link: bool,
     /// The file that it is a copy of, in an archive that the command itself makes.
     pub(super) from: Option<String>,
+    /// Where it leads, if it is a link in an archive that the command itself makes.
+    target: Option<String>,
 }
 
 impl Member {
     /// From a line of a list: the name and, where it is known, the file.
     fn listed(line: &str) -> Self {
         let (name, from) = line.split_once(super::engine::SOURCE).map_or((line, None), |(name, from)| (name, Some(from.to_owned())));
-        Self { name: name.to_owned(), link: false, from }
+        match from.as_deref().and_then(|from| from.strip_prefix(LEADS)) {
+            Some(target) => Self { name: name.to_owned(), link: true, from: None, target: Some(target.to_owned()) },
+            None => Self { name: name.to_owned(), from, ..Self::default() },
+        }
     }
 }
 
@@ -75,7 +83,7 @@ impl Engine<'_> {
         let b = self.archive_bytes(sh, file)?;
         let plain = |names: Vec<String>| names.into_iter().map(|name| Member { name, ..Member::default() }).collect();
         tar_members(&b)
-            .map(|all| all.into_iter().map(|(name, link)| Member { name, link, from: None }).collect())
+            .map(|all| all.into_iter().map(|(name, link)| Member { name, link, ..Member::default() }).collect())
             .or_else(|| zip_members(&b).or_else(|| cpio_members(&b)).map(plain))
     }
 
@@ -97,6 +105,9 @@ impl Engine<'_> {
                         stack.push((join(&at.path, n), join(&name, n), depth + 1));
                     }
                 }
+            } else if at.kind == Some(super::Kind::Link) {
+                let target = self.fs.link(&at.path).map_or_else(|| UNK.to_string(), |link| link.0);
+                out.push_str(&format!("{name}{}{LEADS}{target}\n", super::engine::SOURCE));
             } else if at.kind.is_some() {
                 out.push_str(&format!("{name}{}{path}\n", super::engine::SOURCE));
             }
@@ -133,7 +144,11 @@ impl Engine<'_> {
             None => self.act(sh, if member.link { ActKind::Link } else { ActKind::Write }, &p, false, false),
         }
         let full = self.full(sh, &p);
-        if !full.contains(UNK) {
+        if !full.contains(UNK) && member.link {
+            // later words may lead through it
+            let target = member.target.clone().unwrap_or_else(|| UNK.to_string());
+            self.fs.leave(&full, false, Left::Link(target));
+        } else if !full.contains(UNK) {
             self.fs.leave(&full, false, Left::File(None));
             if let Some(from) = &member.from {
                 self.fs.copy_of(from, &full);

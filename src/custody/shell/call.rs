@@ -247,6 +247,17 @@ impl Engine<'_> {
             "apply_patch" => self.apply_patch(sh, c),
             "ed" => self.ed(sh, c),
             "vim" => self.vim(sh, c, argv),
+            "mount" => {
+                let bind = c.has(&["-B", "--bind", "-R", "--rbind"]);
+                match c.args.as_slice() {
+                    [from, to] if bind => {
+                        let (from, to) = (self.full(sh, from), self.full(sh, to));
+                        self.fs.leave(&to, true, Left::Link(from));
+                    }
+                    [] if c.value(&["--source", "--target"]).is_none() => self.put(sh, 1, &UNK.to_string()),
+                    _ => self.unknown("a program that can do anything", "mount"),
+                }
+            }
             "dos2unix" => {
                 if c.has(&["-n", "--newfile"]) {
                     for pair in c.args.chunks(2) {

@@ -1,7 +1,9 @@
 //! Names and calls of programs in other languages: what each gives, and what it does.
 
+use super::engine::UNK;
 use super::found::Found;
 use super::lex::Lang;
+use super::picture::Left;
 use super::scan::{Args, Host, Val};
 use super::writers::named;
 
@@ -133,6 +135,26 @@ impl Found<'_, '_> {
         None
     }
 
+    /// A link is made: what is written to its name later goes where it leads.
+    fn linked(&mut self, name: &str, recv: Option<&Val>, a: &Args) {
+        let on_path = matches!(name, "symlink_to" | "hardlink_to" | "link_to");
+        let target = a.pos.first().or_else(|| a.named("src"));
+        let link = if on_path { recv } else { a.pos.get(1).or_else(|| a.named("dst")) };
+        let one = |v: Option<&Val>| v.filter(|v| v.any.len() == 1).map(|v| v.any[0].clone());
+        let Some(link) = one(link).filter(|link| !link.contains(UNK)) else { return };
+        let target = one(target).unwrap_or_else(|| UNK.to_string());
+        let link = self.e.full(&self.sh, &link);
+        let soft = name.contains("sym") || name.contains("ln_s") || target.contains(UNK);
+        if soft {
+            self.e.fs.leave(&link, false, Left::Link(target));
+        } else {
+            let from = self.e.full(&self.sh, &target);
+            let real = self.e.fs.at(&from, true).path;
+            self.e.fs.copy_of(&real, &link);
+            self.e.fs.tie(&real, &link);
+        }
+    }
+
     /// A call that the table knows.
     fn writes(&mut self, name: &str, last: &str, recv: Option<&Val>, a: &Args) -> Option<Val> {
         for (n, effects) in named(self.lang_name(), last).iter().copied() {
@@ -193,6 +215,9 @@ impl Found<'_, '_> {
                         }
                     }
                 }
+            }
+            if effects.ends_with('L') && (n.contains("link") || n.contains(".ln")) {
+                self.linked(n, recv, a);
             }
             return Some(Val::default());
         }

@@ -227,11 +227,26 @@ impl Engine<'_> {
             self.act(sh, ActKind::Rename, &bare, false, dir);
             let onto = self.fs.at(&to, false).kind == Some(Kind::Dir) && dir;
             self.act(sh, ActKind::Rename, dst.trim_end_matches('/'), false, onto);
+            self.brings(sh, &from, dst.trim_end_matches('/'));
             if !from.contains(UNK) && !to.contains(UNK) {
                 self.fs.carry(&from, &to, false);
             }
         }
         sh.status = None;
+    }
+
+    /// A directory comes to stand, or to be found, under a hidden name: what is in it is then read there as settings, whatever
+    /// stood under that name before.
+    fn brings(&mut self, sh: &Shell, from: &str, to: &str) {
+        if !split(to).1.starts_with('.') || !self.fs.is_dir(from) {
+            return;
+        }
+        let Some(names) = self.fs.list(from) else { return };
+        for (name, kind) in names.iter().take(64) {
+            if *kind != Kind::Dir {
+                self.act(sh, ActKind::Create, &join(to, name), false, false);
+            }
+        }
     }
 
     pub(crate) fn ln(&mut self, sh: &mut Shell, c: &Call) {
@@ -259,6 +274,8 @@ impl Engine<'_> {
             let to = self.full(sh, &dst);
             if soft {
                 let target = if c.has(&["-r", "--relative"]) { self.full(sh, &src) } else { src };
+                let leads = join(split(&to).0, &target);
+                self.brings(sh, &leads, &dst);
                 self.fs.leave(&to, false, Left::Link(target));
             } else {
                 let from = self.full(sh, &src);

@@ -81,7 +81,10 @@ impl Engine<'_> {
             }
             path = path.replace(UNK, UNKNOWN_NAME);
         }
-        if matches!(kind, ActKind::Write | ActKind::Mode) && follow {
+        if matches!(kind, ActKind::Write | ActKind::Mode | ActKind::Create) && follow {
+            if self.fs.doubted(&path) {
+                self.unknown("a file that may be one with another elsewhere", name);
+            }
             for twin in self.fs.twins(&path) {
                 self.note(kind, twin, true, below);
             }

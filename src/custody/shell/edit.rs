@@ -231,6 +231,12 @@ impl Engine<'_> {
                 for (k, ch) in letters.iter().enumerate() {
                     let glued: String = letters[k + 1..].iter().collect();
                     let takes = matches!(ch, 'c' | 'u' | 'U' | 'S' | 'i' | 'T' | 'w' | 'W' | 't' | 'q') || *ch == 's' && !silent;
+                    if *ch == 'V' {
+                        // `-V1FILE`: what it does is told there
+                        let file = glued.trim_start_matches(|digit: char| digit.is_ascii_digit());
+                        self.effect(sh, 'W', file, false);
+                        break;
+                    }
                     if !takes {
                         silent |= matches!(ch, 'e' | 'E');
                         readonly |= *ch == 'R';
@@ -246,6 +252,13 @@ impl Engine<'_> {
                     match ch {
                         'c' => lines.push(v),
                         'S' => lines.extend(self.content(sh, &v).lines().map(str::to_owned)),
+                        'u' | 'U' if !matches!(v.as_str(), "NONE" | "NORC" | "DEFAULTS") => {
+                            let text = self.content(sh, &v);
+                            if text.contains(UNK) {
+                                self.unknown("the editor's settings are not known", &v);
+                            }
+                            lines.extend(text.lines().map(str::to_owned));
+                        }
                         'w' | 'W' => self.effect(sh, 'W', &v, false),
                         's' => keys = true,
                         _ => {}

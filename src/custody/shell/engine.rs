@@ -70,6 +70,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) git_config: Vec<(String, String)>,
     /// Whether a git command of this line has changed what git goes by.
     pub(crate) git_moved: bool,
+    /// Whether large and small letters are the same in the pathspecs of the git command that is followed.
+    pub(crate) git_icase: bool,
     /// Process substitutions that wait for their input: script, buffer, shell.
     pub(crate) waiting: Vec<(String, usize, Shell)>,
 }
@@ -95,6 +97,7 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         refs: HashMap::new(),
         git_config: Vec::new(),
         git_moved: false,
+        git_icase: false,
         waiting: Vec::new(),
     };
     let mut plans: std::collections::VecDeque<Vec<bool>> = std::collections::VecDeque::from([Vec::new()]);

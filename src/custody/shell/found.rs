@@ -177,6 +177,8 @@ impl Found<'_, '_> {
                 self.e.unknown("how a file is opened is not known", &path.texts().join(" "));
                 false
             }
+            // flags as a number
+            Some(m) if m.any.iter().any(|m| m.parse::<u64>().is_ok_and(|flags| flags != 0)) => true,
             Some(m) => m.any.iter().any(|m| m.contains(['w', 'a', 'x', '+', '>', 'c']) && !m.starts_with('<') || m.contains("+<")),
         };
         if writes {

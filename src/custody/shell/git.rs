@@ -1,6 +1,7 @@
 //! git: which files of the work tree a sub-command would change.
 
 use super::super::act::ActKind;
+use super::Ground;
 use super::engine::{Engine, UNK};
 use super::gitask::clone_name;
 use super::gitout;
@@ -22,6 +23,9 @@ impl Engine<'_> {
     pub(crate) fn git(&mut self, sh: &mut Shell, argv: &[String]) {
         let mut g = Global { dir: sh.cwd.clone(), config: Vec::new(), git_dir: None, work_tree: None };
         let mut i = 1;
+        let icase = "GIT_ICASE_PATHSPECS";
+        let set = sh.vars.get(icase).is_some_and(|var| var.exported);
+        self.git_icase = set && self.var(sh, icase).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
         while let Some(a) = argv.get(i) {
             let next = argv.get(i + 1).cloned().unwrap_or_default();
             match a.as_str() {
@@ -47,6 +51,7 @@ impl Engine<'_> {
                 "--version" | "--help" | "-h" | "--html-path" | "--man-path" | "--info-path" => return,
                 a if a.starts_with("--git-dir=") => g.git_dir = Some(a[10..].to_owned()),
                 a if a.starts_with("--work-tree=") => g.work_tree = Some(a[12..].to_owned()),
+                "--icase-pathspecs" => self.git_icase = true,
                 a if a.starts_with('-') => {}
                 _ => break,
             }
@@ -56,6 +61,7 @@ impl Engine<'_> {
         own.extend(self.git_given(sh));
         own.append(&mut g.config);
         g.config = own;
+        self.git_settings_here(sh, &mut g);
         self.git_included(sh, &mut g.config);
         let Some(verb) = argv.get(i).cloned() else { return };
         if g.dir.contains(UNK) || verb.contains(UNK) {
@@ -92,7 +98,7 @@ impl Engine<'_> {
             self.unknown("an earlier git command of this line has changed what git goes by", &format!("git {verb}"));
         }
         match verb {
-            "clone" => return self.git_clone(&mut sub, &c),
+            "clone" => return self.git_clone(&mut sub, &c, g),
             "init" => return self.git_init(&mut sub, &c, g),
             _ => {}
         }
@@ -179,7 +185,13 @@ impl Engine<'_> {
                 }
                 Some("remove") => {
                     if let Some(p) = c.args.get(1) {
+                        // one on a branch of its own holds proposals, and nobody's files
+                        let full = self.full(&sub, p);
+                        let own = self.repo(&sub, &full, None, None).and_then(|there| there.own_branch);
+                        let ground = own.map_or(Ground::Plain, |branch| Ground::OwnWorktree { branch });
+                        let old = std::mem::replace(&mut self.ground, ground);
                         self.remove(&sub, p, true);
+                        self.ground = old;
                     }
                 }
                 Some("move") => {
@@ -258,7 +270,7 @@ impl Engine<'_> {
         self.git_verb(sub, g, verb, rest, depth + 1);
     }
 
-    fn git_clone(&mut self, sh: &mut Shell, c: &Call) {
+    fn git_clone(&mut self, sh: &mut Shell, c: &Call, g: &Global) {
         let Some(url) = c.args.first() else { return };
         let dir = c.args.get(1).cloned().unwrap_or_else(|| clone_name(url));
         let full = self.full(sh, &dir);
@@ -267,7 +279,9 @@ impl Engine<'_> {
             sh.status = Some(128);
             return;
         }
+        self.by = "git clone".into();
         self.act(sh, ActKind::Create, &dir, false, false);
+        self.cloned(sh, c, g, &full);
         if let Some(d) = c.value(&["--separate-git-dir"]) {
             let d = d.to_owned();
             self.act(sh, ActKind::Create, &d, false, false);

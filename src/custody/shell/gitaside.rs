@@ -158,10 +158,19 @@ impl Engine<'_> {
                     self.git_patch(sh, Some(r), c, &text, &top);
                     let here = format!("{base}/");
                     let mut k = 0;
+                    let mut left_out = Vec::new();
                     self.out.acts.retain(|a| {
                         k += 1;
-                        k <= before || a.act.path.to_string_lossy().starts_with(&here)
+                        let stays = k <= before || a.act.path.to_string_lossy().starts_with(&here);
+                        if !stays {
+                            left_out.push((a.act.kind, a.act.follow, a.act.below, a.act.path.to_string_lossy().into_owned()));
+                        }
+                        stays
                     });
+                    for key in left_out {
+                        // from another directory the same file may be meant
+                        self.seen.remove(&key);
+                    }
                 } else {
                     self.git_patch(sh, Some(r), c, &text, &base);
                 }

@@ -6,6 +6,7 @@ use super::picture::{self, join, split, tidy};
 use super::state::Shell;
 use super::{GitAnswer, Ground, Kind, pattern};
 use crate::sys::git::AS_WRITTEN;
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// The repository that a git command works on.
@@ -262,25 +263,52 @@ impl Engine<'_> {
 
 /// Pathspecs of a command.
 pub(crate) struct Specs {
-    yes: Vec<(String, bool)>,
-    no: Vec<(String, bool)>,
+    yes: Vec<Spec>,
+    no: Vec<Spec>,
+}
+
+/// One pathspec.
+struct Spec {
+    /// The path from the root of the work tree, or a pattern.
+    path: String,
+    /// Whether it is a pattern.
+    glob: bool,
+    /// Whether large and small letters are the same to it.
+    icase: bool,
+}
+
+impl Spec {
+    /// The path, and another one as this compares them.
+    fn pair<'s>(&'s self, path: &'s str) -> (Cow<'s, str>, Cow<'s, str>) {
+        if self.icase { (self.path.to_lowercase().into(), path.to_lowercase().into()) } else { ((&self.path).into(), path.into()) }
+    }
+
+    /// Whether it names something inside of a folded entry, or the entry itself.
+    fn inside(&self, folded: &str) -> bool {
+        let (s, folded) = self.pair(folded);
+        s == folded || s.strip_prefix(&*folded).is_some_and(|rest| rest.starts_with('/'))
+    }
 }
 
 impl Specs {
     /// From the words of the command; they are relative to the directory that git runs in.
     pub(crate) fn new(engine: &Engine<'_>, r: &Repo, words: &[String]) -> Self {
         let mut s = Self { yes: Vec::new(), no: Vec::new() };
+        let mut left_out = false;
         let mut here = engine.fs.at(&r.dir, true).path;
         if here != r.top && !here.starts_with(&format!("{}/", r.top)) {
             here.clone_from(&r.top);
         }
         for w in words {
             let (mut exclude, mut top, mut literal, mut t) = (false, false, false, w.as_str());
+            let (mut icase, mut some) = (engine.git_icase, false);
             if let Some(m) = t.strip_prefix(":(") {
                 if let Some((magic, rest)) = m.split_once(')') {
                     exclude = magic.contains("exclude");
                     top = magic.contains("top");
                     literal = magic.contains("literal");
+                    icase |= magic.contains("icase");
+                    some = magic.contains("attr");
                     t = rest;
                 }
             } else {
@@ -305,11 +333,16 @@ impl Specs {
             } else {
                 real.strip_prefix(&format!("{}/", r.top)).map_or("\0".to_owned(), str::to_owned)
             };
-            let item = (rel, pattern::alive(t) && !literal);
-            if exclude { s.no.push(item) } else { s.yes.push(item) }
+            let item = Spec { path: rel, glob: pattern::alive(t) && !literal, icase };
+            match exclude {
+                true if some => {} // what has an attribute is not known: it may all stay in
+                true => s.no.push(item),
+                false => s.yes.push(item),
+            }
+            left_out |= exclude;
         }
-        if s.yes.is_empty() && !s.no.is_empty() {
-            s.yes.push((String::new(), false));
+        if s.yes.is_empty() && left_out {
+            s.yes.push(Spec { path: String::new(), glob: false, icase: false });
         }
         s
     }
@@ -319,12 +352,12 @@ impl Specs {
         self.yes.is_empty()
     }
 
-    fn one(spec: &(String, bool), path: &str) -> bool {
-        let (s, glob) = spec;
+    fn one(spec: &Spec, path: &str) -> bool {
+        let (s, path) = spec.pair(path);
         s.is_empty()
             || path == s
-            || path.strip_prefix(s.as_str()).is_some_and(|r| r.starts_with('/'))
-            || *glob && (pattern::matches(s, path) || path.match_indices('/').any(|(i, _)| pattern::matches(s, &path[..i])))
+            || path.strip_prefix(&*s).is_some_and(|r| r.starts_with('/'))
+            || spec.glob && (pattern::matches(&s, &path) || path.match_indices('/').any(|(i, _)| pattern::matches(&s, &path[..i])))
     }
 
     /// Whether a path is among them.
@@ -337,8 +370,9 @@ impl Specs {
     pub(crate) fn exact(&self, engine: &Engine<'_>, r: &Repo) -> Vec<String> {
         self.yes
             .iter()
-            .filter(|s| !s.1 && !s.0.is_empty() && engine.fs.at(&join(&r.top, &s.0), false).kind != Some(Kind::Dir))
-            .map(|s| s.0.clone())
+            .filter(|s| !s.glob && !s.icase && !s.path.is_empty())
+            .filter(|s| engine.fs.at(&join(&r.top, &s.path), false).kind != Some(Kind::Dir))
+            .map(|s| s.path.clone())
             .filter(|p| self.has(p))
             .collect()
     }
@@ -346,13 +380,13 @@ impl Specs {
     /// Whether one of them names the folded entry itself or something inside of it.
     pub(crate) fn yes_inside(&self, folded: &str) -> bool {
         let f = folded.trim_end_matches('/');
-        self.yes.iter().any(|s| s.0 == f || s.0.starts_with(&format!("{f}/")))
+        self.yes.iter().any(|s| s.inside(f))
     }
 
     /// Whether one of them names a directory above or at a folded entry, or something inside of it.
     pub(crate) fn touches(&self, folded: &str) -> bool {
         let f = folded.trim_end_matches('/');
-        self.has(folded) || self.yes.iter().any(|s| s.0.starts_with(&format!("{f}/")))
+        self.has(folded) || self.yes.iter().any(|s| s.inside(f))
     }
 }
 

@@ -6,6 +6,7 @@ use super::git::Global;
 use super::gitask::Repo;
 use super::gitwords::moves;
 use super::options::Call;
+use super::picture::join;
 use super::state::{Fd, Shell, Value};
 
 /// Most settings that are read from one file.
@@ -45,6 +46,42 @@ impl Engine<'_> {
             }
         }
         all
+    }
+
+    /// Settings of files that this command itself has written or moved to: the repository's own, and those of another home.
+    pub(super) fn git_settings_here(&mut self, sh: &Shell, g: &mut Global) {
+        let mut files: Vec<String> = Vec::new();
+        let own = |name: &str| sh.vars.get(name).is_some_and(|var| var.exported);
+        if own("HOME")
+            && let Some(home) = self.var(sh, "HOME")
+        {
+            files.push(join(&home, ".gitconfig"));
+            files.push(join(&home, ".config/git/config"));
+        }
+        if own("XDG_CONFIG_HOME")
+            && let Some(dir) = self.var(sh, "XDG_CONFIG_HOME")
+        {
+            files.push(join(&dir, "git/config"));
+        }
+        if ["config", "config.worktree", ".gitconfig"].iter().any(|name| self.fs.made_named(name)) {
+            let home = self.var(sh, "HOME").unwrap_or_default();
+            let mut theirs = vec![join(&home, ".gitconfig"), join(&home, ".config/git/config")];
+            if let Some(r) = self.repo(sh, &g.dir, g.git_dir.clone(), g.work_tree.clone()) {
+                theirs.extend([join(&r.git_dir, "config"), join(&r.git_dir, "config.worktree")]);
+            }
+            files.extend(theirs.into_iter().filter(|file| self.fs.made(file)));
+        }
+        for file in files {
+            if self.what(sh, &file).is_none() {
+                continue;
+            }
+            let text = self.content(sh, &file);
+            if text.contains(UNK) {
+                self.unknown("a file of git's settings is not known", &file);
+            }
+            // what the command line says comes after, and counts
+            g.config.splice(0..0, settings(&text));
+        }
     }
 
     /// Settings of files that settings name.
@@ -111,18 +148,20 @@ fn settings(text: &str) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut section = String::new();
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
-        if let Some(head) = line.strip_prefix('[').and_then(|head| head.split(']').next()) {
+        let mut line = line;
+        if let Some((head, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
             section = match head.split_once(' ') {
                 Some((name, sub)) => format!("{}.{}", name.to_lowercase(), sub.trim().trim_matches('"')),
                 None => head.to_lowercase(),
             };
-        } else if all.len() < MAX_SETTINGS {
-            let (key, value) = line.split_once('=').unwrap_or((line, "true"));
-            if line.contains(UNK) {
-                continue;
-            }
-            all.push((format!("{section}.{}", key.trim().to_lowercase()), value.trim().trim_matches('"').to_owned()));
+            // a setting may follow on the same line
+            line = rest.trim();
         }
+        if line.is_empty() || line.contains(UNK) || all.len() >= MAX_SETTINGS {
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+        all.push((format!("{section}.{}", key.trim().to_lowercase()), value.trim().trim_matches('"').to_owned()));
     }
     all
 }

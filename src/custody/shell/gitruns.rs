@@ -9,6 +9,24 @@ use super::options::Call;
 use super::picture::join;
 use super::state::{Shell, Value};
 
+/// Sub-commands that reach for another repository.
+const REACHES: &[&str] = &["fetch", "pull", "push", "clone", "ls-remote", "archive", "fetch-pack", "send-pack", "remote", "submodule"];
+
+/// Settings and variables with a program that is run on the way there.
+const REACHED_BY: &[&str] = &[
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_PROXY_COMMAND",
+    "GIT_ASKPASS",
+    "core.sshcommand",
+    "core.gitproxy",
+    "core.askpass",
+    "uploadpack.packobjectshook",
+];
+
+/// Ends of the settings of a remote with a program that is run at the far end, which may be this machine.
+const FAR_ENDS: &[&str] = &[".uploadpack", ".receivepack"];
+
 impl Engine<'_> {
     /// Programs that the command itself names for git to run.
     pub(super) fn git_programs(&mut self, sh: &mut Shell, g: &Global, verb: &str, c: &Call) {
@@ -61,12 +79,16 @@ impl Engine<'_> {
             });
             run.extend(e.map(|e| format!("{e} {msg}")));
         }
-        if matches!(verb, "fetch" | "pull" | "push" | "clone" | "ls-remote" | "archive") {
+        if REACHES.contains(&verb) {
             let words: Vec<&String> = c.args.iter().collect();
-            if words.iter().any(|w| w.contains("ssh:") || w.contains('@')) {
-                run.extend(set(sh, "GIT_SSH_COMMAND"));
-                run.extend(set(sh, "GIT_SSH"));
-                run.extend(conf("core.sshcommand"));
+            run.extend(REACHED_BY.iter().filter_map(|name| if name.starts_with("GIT_") { set(sh, name) } else { conf(name) }));
+            let ends = |key: &str| key.starts_with("remote.") && FAR_ENDS.iter().any(|end| key.ends_with(end));
+            run.extend(g.config.iter().filter(|(key, _)| ends(key)).map(|(_, value)| value.clone()));
+            if verb != "clone" {
+                run.extend(self.far_ends(sh, g));
+            }
+            if g.config.iter().any(|(key, _)| key.starts_with("remote.") && key.ends_with(".vcs")) {
+                self.unknown("a program that git is told to reach a repository by", verb);
             }
             run.extend(c.value(&["-u", "--upload-pack", "--receive-pack", "--exec"]).map(str::to_owned));
             for w in words {
@@ -107,13 +129,61 @@ impl Engine<'_> {
         }
         for t in run {
             let mut child = self.child(sh, true);
+            // `clone` stays where it is, even in the work tree of another repository
             if let Some(r) = self.repo(sh, &g.dir, g.git_dir.clone(), g.work_tree.clone())
                 && !r.top.is_empty()
+                && verb != "clone"
             {
                 child.cwd = r.top;
             }
             self.script(&mut child, &t);
             self.end(&mut child);
+        }
+    }
+
+    /// Programs at the far end that the repository's own settings name.
+    fn far_ends(&mut self, sh: &Shell, g: &Global) -> Vec<String> {
+        let Some(r) = self.repo(sh, &g.dir, g.git_dir.clone(), g.work_tree.clone()) else { return Vec::new() };
+        let all = self.names(&r, &["config", "-z", "--get-regexp", "^remote\\..*\\.(uploadpack|receivepack)$"]);
+        all.unwrap_or_default().iter().filter_map(|entry| entry.split_once('\n')).map(|(_, value)| value.to_owned()).collect()
+    }
+
+    /// What runs when a clone is there: programs that its settings name, and the hooks that its template brings.
+    pub(super) fn cloned(&mut self, sh: &mut Shell, c: &Call, g: &Global, dir: &str) {
+        let own = c.values(&["-c", "--config"]);
+        let own = own.iter().map(|pair| pair.split_once('=').unwrap_or((pair, "true"))).map(|(k, v)| (k.to_lowercase(), v.to_owned()));
+        let settings: Vec<(String, String)> = g.config.iter().cloned().chain(own).collect();
+        let last = |name: &str| settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+        let mut here = self.child(sh, true);
+        here.cwd = dir.to_owned();
+        for (key, value) in &settings {
+            let program = key.starts_with("filter.") && (key.ends_with(".smudge") || key.ends_with(".process")) || key == "core.fsmonitor";
+            let far = key.starts_with("remote.") && key.ends_with(".uploadpack") || key == "core.sshcommand";
+            if program && value != "true" && value != "false" {
+                self.script(&mut here.clone(), value);
+            } else if far && c.values(&["-c", "--config"]).iter().any(|pair| pair.ends_with(value.as_str())) {
+                let mut sub = self.child(sh, true);
+                self.script(&mut sub, value);
+            }
+        }
+        let templates = c.value(&["--template"]).map(str::to_owned).or_else(|| {
+            let own = sh.vars.get("GIT_TEMPLATE_DIR").is_some_and(|var| var.exported);
+            own.then(|| self.var(sh, "GIT_TEMPLATE_DIR")).flatten()
+        });
+        let templates = templates.or_else(|| last("init.templatedir")).map(|from| self.full(sh, &from));
+        let hooks = last("core.hookspath").map(|from| join(dir, &from)).or_else(|| templates.map(|from| join(&from, "hooks")));
+        let Some(hooks) = hooks else { return };
+        for name in ["post-checkout", "reference-transaction", "post-index-change"] {
+            self.hook(&here, &join(&hooks, name));
+        }
+    }
+
+    /// Runs a hook where there is one.
+    fn hook(&mut self, sh: &Shell, file: &str) {
+        let at = self.fs.at(file, true);
+        let runs = self.fs.made(&at.path) || self.fs.meta(&at.path).is_some_and(|m| m.mode & 0o111 != 0);
+        if at.kind == Some(Kind::File) && runs {
+            self.call(&mut sh.clone(), vec![at.path], false);
         }
     }
 
@@ -146,13 +216,9 @@ impl Engine<'_> {
         let dir =
             g.config.iter().rev().find(|(k, _)| k == "core.hookspath").map_or_else(|| join(&r.git_dir, "hooks"), |(_, v)| join(&r.top, v));
         for n in names {
-            let p = join(&dir, n);
-            let at = self.fs.at(&p, true);
-            if at.kind == Some(Kind::File) && self.fs.meta(&at.path).is_some_and(|m| m.mode & 0o111 != 0) {
-                let mut sub = sh.clone();
-                sub.cwd.clone_from(&r.top);
-                self.call(&mut sub, vec![at.path], false);
-            }
+            let mut sub = sh.clone();
+            sub.cwd.clone_from(&r.top);
+            self.hook(&sub, &join(&dir, n));
         }
     }
 }

@@ -20,7 +20,9 @@ impl Engine<'_> {
         }
         match verb {
             "config" => {
-                let file = c.value(&["-f", "--file"]).map(str::to_owned);
+                let named = sh.vars.get("GIT_CONFIG").is_some_and(|var| var.exported);
+                let named = named.then(|| self.var(sh, "GIT_CONFIG")).flatten();
+                let file = c.value(&["-f", "--file"]).map(str::to_owned).or(named);
                 let reads = c.has(&[
                     "--get",
                     "--get-all",

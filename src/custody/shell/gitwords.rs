@@ -181,7 +181,9 @@ pub(super) fn moves(verb: &str, c: &Call) -> bool {
         "symbolic-ref" => c.args.len() > 1,
         "config" => c.args.iter().any(|word| {
             let key = word.to_lowercase();
-            ["core.", "alias.", "include", "merge.", "filter.", "extensions."].iter().any(|start| key.starts_with(start))
+            ["core.", "alias.", "include", "merge.", "filter.", "extensions.", "remote.", "url.", "branch."]
+                .iter()
+                .any(|start| key.starts_with(start))
         }),
         _ => false,
     }

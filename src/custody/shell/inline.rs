@@ -288,6 +288,9 @@ impl Engine<'_> {
         for module in loads {
             f.load(&module);
         }
+        if lang == Lang::Python {
+            f.site();
+        }
         f.program(&text);
         let said = f.printed.take().map_or_else(|| UNK.to_string(), |said| said + "\n");
         self.put(sh, 1, &said);

@@ -16,7 +16,7 @@
 //! | `flow`, `conditions`, `redirect` | lists, loops, tests, redirections |
 //! | `builtin`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
 //! | `fuel` | how much work one reading may be |
-//! | `runs` | which program a name runs |
+//! | `runs`, `environs` | which program a name runs; variables that bring options, files and programs to it |
 //! | `table`, `options`, `call` | commands that write, as data; their options; those that need more than a row |
 //! | `copy`, `files`, `fetch`, `rsync`, `sqlite` | what these do |
 //! | `wrap`, `wrappers`, `each`, `shells` | programs that run programs, and those that a row says all of; for each of a list; shells |
@@ -30,7 +30,7 @@
 //! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
 //! | `lex`, `strings`, `scan`, `statement`, `operand`, `method`, `narrow` | a program in another language |
 //! | `found`, `calls`, `opens`, `gives`, `launches`, `writers`, `reach` | what its calls do |
-//! | `awk`, `awktext`, `awkprint`, `sed`, `sedscript`, `make`, `edit` | other programs inside of a command |
+//! | `awk`, `awktext`, `awkprint`, `sed`, `sedscript`, `make`, `makefile`, `npm`, `edit` | other programs inside of a command |
 //! | `regex` | a small matcher for the above |
 
 mod archive;
@@ -53,6 +53,7 @@ mod each;
 mod echo;
 mod edit;
 mod engine;
+mod environs;
 mod expand;
 mod fetch;
 mod files;
@@ -79,10 +80,12 @@ mod launches;
 mod lex;
 mod loci;
 mod make;
+mod makefile;
 mod members;
 mod method;
 mod modules;
 mod narrow;
+mod npm;
 mod numbers;
 mod opens;
 mod operand;

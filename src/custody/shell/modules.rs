@@ -59,6 +59,9 @@ impl Engine<'_> {
 impl Found<'_, '_> {
     /// `import a as b`, `from a import b as c`
     pub(super) fn imports(&mut self, t: &[Tok]) {
+        if self.lang == Lang::Node {
+            self.node_imports(t);
+        }
         if self.lang != Lang::Python {
             return;
         }
@@ -133,6 +136,66 @@ impl Found<'_, '_> {
                     }
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// What Python loads before any program, from the directories that a variable names.
+    pub(super) fn site(&mut self) {
+        let sh = self.sh.clone();
+        let Some(path) = self.e.var(&sh, "PYTHONPATH").filter(|path| !path.is_empty()) else { return };
+        let dirs = path.split(':').map(|dir| if dir.is_empty() { "." } else { dir }.to_owned()).collect();
+        let dirs = std::mem::replace(&mut self.dirs, dirs);
+        self.load("sitecustomize");
+        self.load("usercustomize");
+        self.dirs = dirs;
+    }
+
+    /// `import d, {a as b} from 'm'`, `import * as n from 'm'`: other names of what a module of Node's own has.
+    fn node_imports(&mut self, t: &[Tok]) {
+        let name = |k: usize| if let Some(Tok::Name(n)) = t.get(k) { Some(n.as_str()) } else { None };
+        let is = |k: usize, o: &str| matches!(t.get(k), Some(Tok::Op(x)) if x == o);
+        for i in (0..t.len()).filter(|i| name(*i) == Some("import")) {
+            let text = |k: usize| match t.get(k) {
+                Some(Tok::Str(pieces)) => match pieces.as_slice() {
+                    [super::lex::Piece::Text(text)] => Some(text.clone()),
+                    _ => None,
+                },
+                _ => None,
+            };
+            if let Some(module) = text(i + 1).filter(|module| module.starts_with(['.', '/'])) {
+                self.load(&module);
+                continue;
+            }
+            let Some(from) = (i + 1..t.len().min(i + 200)).find(|k| name(*k) == Some("from") && text(k + 1).is_some()) else { continue };
+            let Some(module) = text(from + 1) else { continue };
+            if module.starts_with(['.', '/']) {
+                self.load(&module);
+                continue;
+            }
+            let module = module.trim_start_matches("node:").split('/').next().unwrap_or_default().to_owned();
+            let mut k = i + 1;
+            let mut inside = false;
+            while k < from {
+                inside = (inside || is(k, "{")) && !is(k, "}");
+                let alias = if name(k + 1) == Some("as") { name(k + 2) } else { None };
+                match (name(k), alias) {
+                    (Some(what), Some(alias)) => {
+                        let real = if what == "default" { module.clone() } else { format!("{module}.{what}") };
+                        self.aliases.insert(alias.to_owned(), real);
+                        k += 2;
+                    }
+                    (Some(what), None) => {
+                        let real = if inside { format!("{module}.{what}") } else { module.clone() };
+                        self.aliases.insert(what.to_owned(), real);
+                    }
+                    (None, Some(alias)) if is(k, "*") => {
+                        self.aliases.insert(alias.to_owned(), module.clone());
+                        k += 2;
+                    }
+                    _ => {}
+                }
+                k += 1;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::engine::UNK;
 use super::found::Found;
-use super::lex::Lang;
+use super::lex::{Lang, Tok};
 use super::scan::{Args, Val};
 
 /// Flags of a call that opens for writing, in all languages.
@@ -30,6 +30,28 @@ impl Found<'_, '_> {
         }
     }
 
+    /// Whether the flags of a call, at this place, open for writing: by name or as a number.
+    fn flags(&mut self, a: &Args, at: usize, name: &str) -> bool {
+        if FLAGS.iter().any(|flag| a.says(flag)) {
+            return true;
+        }
+        let named = a.raw.iter().any(|tok| matches!(tok, Tok::Name(n) if n.starts_with("O_") || n.contains(".O_")));
+        let number = a
+            .raw
+            .iter()
+            .rev()
+            .find_map(|tok| if let Tok::Num(n) = tok { Some(n.trim_start_matches(['0', 'x', 'o']).to_owned()) } else { None });
+        match (a.pos.get(at), number) {
+            (None, _) => false,
+            (Some(_), Some(number)) if !named => !number.is_empty(),
+            (Some(_), None) if !named => {
+                self.e.unknown("how a file is opened is not known", name);
+                false
+            }
+            _ => false,
+        }
+    }
+
     /// A call that opens a file or an archive.
     pub(super) fn opens(&mut self, name: &str, last: &str, recv: Option<&Val>, a: &Args) -> Option<Val> {
         let empty = Val::default();
@@ -52,7 +74,7 @@ impl Found<'_, '_> {
                     return Some(v);
                 }
                 if name == "os.open" {
-                    if FLAGS.iter().any(|flag| a.says(flag)) {
+                    if self.flags(a, 1, name) {
                         self.effect('W', arg(0));
                     }
                     return Some(Val::default());
@@ -64,6 +86,7 @@ impl Found<'_, '_> {
                 let path = a.pos.first().or_else(|| a.named("file")).cloned().unwrap_or_default();
                 return Some(self.open(&path, a.named("mode").or(a.pos.get(1)), false));
             }
+            ("FileIO", Lang::Python) => return Some(self.open(arg(0), a.named("mode").or(a.pos.get(1)), false)),
             ("ZipFile" | "TarFile" | "GzipFile", Lang::Python) => {
                 let p = arg(0).clone();
                 let mut v = self.open(&p, a.named("mode").or(a.pos.get(1)), false);
@@ -147,8 +170,9 @@ impl Found<'_, '_> {
             ("SplFileObject", Lang::Php) => return Some(self.open(arg(0), a.pos.get(1), false)),
             ("open" | "sysopen", Lang::Perl) => {
                 if last == "sysopen" || name == "POSIX.open" {
-                    if FLAGS.iter().any(|flag| a.says(flag)) {
-                        self.effect('W', arg(usize::from(last == "sysopen")));
+                    let at = usize::from(last == "sysopen");
+                    if self.flags(a, at + 1, name) {
+                        self.effect('W', arg(at));
                     }
                     return Some(Val::default());
                 }

@@ -63,6 +63,8 @@ pub(crate) struct Picture<'a> {
     plain: RefCell<HashSet<String>>,
     /// Where a link stands on the real disk, and the command has put something else.
     pub(super) replaced: Vec<String>,
+    /// Directories where the command has put what may be one file with others.
+    pub(super) doubtful: Vec<String>,
 }
 
 /// Joins a path to a directory, without touching `.` or `..`.
@@ -100,7 +102,16 @@ pub(crate) fn split(path: &str) -> (&str, &str) {
 
 impl<'a> Picture<'a> {
     pub(crate) fn new(world: &'a dyn World, memory: &'a Memory) -> Self {
-        Self { world, memory, left: BTreeMap::new(), hard: Vec::new(), links: false, plain: RefCell::default(), replaced: Vec::new() }
+        Self {
+            world,
+            memory,
+            left: BTreeMap::new(),
+            hard: Vec::new(),
+            links: false,
+            plain: RefCell::default(),
+            replaced: Vec::new(),
+            doubtful: Vec::new(),
+        }
     }
 
     pub(crate) fn world(&self) -> &'a dyn World {

@@ -139,7 +139,7 @@ pub(super) fn unnamed(text: &str, t: &[Tok], lang: Lang) -> Option<String> {
     let name = |k: usize| if let Some(Tok::Name(n)) = t.get(k) { Some(n.as_str()) } else { None };
     match lang {
         Lang::Perl => {
-            let signs = ["$^I", "&{", "->$", "*{", "\\&CORE"];
+            let signs = ["exec {", "exec{", "system {", "system{", "$^I", "&{", "->$", "*{", "\\&CORE"];
             return signs.iter().find(|sign| text.contains(**sign)).map(|sign| (*sign).to_owned()).or_else(|| {
                 // `&$f(…)`, but no `&&$x`
                 let at = text.find("&$")?;

@@ -85,9 +85,24 @@ impl Engine<'_> {
                 self.act(sh, ActKind::Remove, s.trim_end_matches('/'), true, true);
             }
         }
+        if c.args.iter().any(|word| remote(word)) {
+            // the program that leads to the other machine; its words go on with the name of that
+            let own = sh.vars.get("RSYNC_RSH").is_some_and(|var| var.exported).then(|| self.var(sh, "RSYNC_RSH")).flatten();
+            if let Some(shell) = c.value(&["-e", "--rsh"]).map(str::to_owned).or(own).filter(|shell| !shell.is_empty()) {
+                let words: Vec<String> =
+                    super::environs::split(&shell).into_iter().chain(["host".to_owned(), "rsync".to_owned()]).collect();
+                let mut sub = self.child(sh, true);
+                self.call(&mut sub, words, false);
+            }
+        }
         if remote(to) {
             return;
         }
+        if c.value(&["--link-dest"]).is_some() {
+            let full = self.full(sh, to);
+            self.fs.doubt(&full);
+        }
+        let links = c.has(&["-a", "-l", "--archive", "--links"]) && !c.has(&["-L", "--copy-links", "--no-links", "-k", "--copy-dirlinks"]);
         let list = c.value(&["--files-from"]).map(str::to_owned).map(|f| if f == "-" { self.take(sh, 0) } else { self.content(sh, &f) });
         let deep = c.has(&["-r", "-a", "--recursive", "--archive", "-d", "--dirs"]) || list.is_some();
         let mut copied: Vec<String> = Vec::new();
@@ -105,6 +120,15 @@ impl Engine<'_> {
             }
             let from = self.full(sh, s);
             let inside = s.ends_with('/') || s.ends_with("/.") || s == ".";
+            if links && !inside && self.fs.at(&from, false).kind == Some(Kind::Link) {
+                let full = self.full(sh, to);
+                let within = self.fs.is_dir(&full) || to.ends_with('/') || sources.len() > 1;
+                let dst = if within { join(to, split(s).1) } else { to.clone() };
+                self.act(sh, ActKind::Link, &dst, false, false);
+                let full = self.full(sh, &dst);
+                self.fs.carry(&from, &full, true);
+                continue;
+            }
             match self.fs.what(&from) {
                 Some(Kind::Dir) if deep => {
                     let base = if inside || c.has(&["-R"]) { String::new() } else { split(s).1.to_owned() };
@@ -190,6 +214,10 @@ impl Engine<'_> {
                 let dst = join(to, &r);
                 if only.takes(self.exists(sh, &dst)) && (only.alike || !self.alike(sh, &join(from, name), &dst)) {
                     self.copied(sh, &join(from, name), &dst, false);
+                    if *kind == Kind::Link {
+                        let full = self.full(sh, &dst);
+                        self.fs.carry(&join(from, name), &full, true);
+                    }
                 }
             }
         }

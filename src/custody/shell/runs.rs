@@ -88,6 +88,8 @@ impl Engine<'_> {
     /// A program that is what its name says.
     pub(super) fn known(&mut self, sh: &mut Shell, argv: &[String]) {
         let base = picture::split(&argv[0]).1.to_owned();
+        let more = self.environs(sh, &base, argv);
+        let argv = more.as_deref().unwrap_or(argv);
         if self.wrapper(sh, &base, argv) {
             return;
         }

@@ -3,6 +3,7 @@
 use super::engine::{Engine, UNK};
 use super::picture::join;
 use super::state::{Shell, Value};
+use super::words;
 
 /// How a shell starts.
 #[derive(Default)]
@@ -82,6 +83,9 @@ impl Engine<'_> {
         if !sub.opts.noexec {
             self.start_files(&mut sub, base, &start);
         }
+        if start.interactive && !posix {
+            self.prompts(&mut sub);
+        }
         let rest = argv.get(i..).unwrap_or(&[]);
         if script {
             let Some(text) = rest.first() else { return };
@@ -110,6 +114,20 @@ impl Engine<'_> {
         }
         self.end(&mut sub);
         sh.status = sub.status;
+    }
+
+    /// What a shell with a prompt does before each line: variables that the command itself sets.
+    fn prompts(&mut self, sub: &mut Shell) {
+        for name in ["PROMPT_COMMAND", "PS0", "PS1", "PS2"] {
+            let own = sub.vars.get(name).is_some_and(|var| var.exported);
+            let Some(text) = own.then(|| self.var(sub, name)).flatten() else { continue };
+            if name == "PROMPT_COMMAND" {
+                self.script(&mut sub.clone(), &text);
+            } else if text.contains(['$', '`']) {
+                let parts = words::double_parts(&text);
+                self.text(&mut sub.clone(), &parts);
+            }
+        }
     }
 
     /// Functions that came along in the environment.

@@ -4,6 +4,16 @@ use super::engine::{Engine, UNK};
 use super::options::Call;
 use super::state::Shell;
 
+/// The shell command in place of a file: `|COMMAND`, in quotes or not.
+fn piped(rest: &str) -> Option<String> {
+    let rest = rest.trim();
+    match rest.chars().next()? {
+        '|' => Some(rest[1..].to_owned()),
+        quote @ ('"' | '\'') => Some(rest[1..].strip_prefix('|')?.split(quote).next()?.to_owned()),
+        _ => rest.split_ascii_whitespace().find_map(|word| word.strip_prefix('|')).map(str::to_owned),
+    }
+}
+
 impl Engine<'_> {
     /// Functions and statements of SQL that write other files than the database.
     pub(super) fn sql_files(&mut self, sh: &mut Shell, text: &str) {
@@ -43,13 +53,17 @@ impl Engine<'_> {
             let is = |name: &str, least: usize| word.len() >= least && name.starts_with(word);
             let last = rest.split_ascii_whitespace().next_back().unwrap_or("").trim_matches(['"', '\'']).to_owned();
             if ["output", "once", "backup", "save", "clone", "log", "excel", "trace", "testcase"].iter().any(|name| is(name, 2)) {
-                match rest.trim().strip_prefix('|') {
+                match piped(rest).as_deref() {
                     Some(program) => self.effect(sh, 'Y', program, false),
                     None if matches!(last.as_str(), "" | "off" | "on" | "stdout" | "stderr") => {}
                     None => self.effect(sh, 'W', &last, false),
                 }
             } else if is("shell", 2) || is("system", 2) {
                 self.effect(sh, 'Y', rest, false);
+            } else if let Some(program) = piped(rest).filter(|_| is("read", 3) || is("import", 3)) {
+                self.effect(sh, 'Y', &program, false);
+            } else if is("open", 2) {
+                self.effect(sh, 'W', last.strip_prefix("file:").unwrap_or(&last).split('?').next().unwrap_or(""), false);
             } else if is("read", 3) {
                 let script = self.content(sh, &last);
                 text.push_str(&script);

@@ -107,12 +107,13 @@ const ROWS: &[(&str, &str)] = &[
     (
         "less more most pg man info column col colrm look strings file xxd hexdump hd jq fx gron yq xq tree exa eza lsd bat batcat fd fdfind locate which whereis \
       apropos whatis whatchanged zcat bzcat xzcat zstdcat lz4cat gzcat zless zmore nm objdump readelf size ldd addr2line cal bc units ps top htop pgrep pidof lsof free vmstat \
-      iostat dmesg netstat ss ip ifconfig ping dig host nslookup traceroute getent getfacl getfattr lsattr tput clear reset lscpu lsblk findmnt mount df nproc cmake-format \
+      iostat dmesg netstat ss ip ifconfig ping dig host nslookup traceroute getent getfacl getfattr lsattr tput clear reset lscpu lsblk findmnt df nproc cmake-format \
       shellcheck tokei cloc scc hyperfine jo sum cksum crc32 b3sum locale getconf tty mesg last w wall write finger time ts pee pv ifne combine \
       isutf8 errno lckdo mispipe zrun numactl yamllint gpgconf cpuid apt-cache dpkg-query rpm-query tldr cheat fortune cowsay figlet banner ncal",
         "*show",
     ),
     ("fd fdfind", "*fd -e: -E: -t: -d: -x: -X: --exec: --exec-batch: --extension: --exclude: --type: --max-depth: --glob: -g"),
+    ("mount", "*mount -t: -o: -O: -L: -U: --types: --options: --source: --target:"),
     ("xxd", "*xxd -c: -g: -l: -o: -s: -n: -R: -cols: -len: -seek:"),
     ("column", "-t: -s: -o: -N: -H: -c:"),
     ("jq", "*show -n --arg: --argjson: -f: --from-file: --slurpfile: --rawfile: --indent: --tab -L:"),

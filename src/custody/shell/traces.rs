@@ -89,6 +89,21 @@ impl Picture<'_> {
             .any(|(path, _)| Some(path.as_str()) != apart && !path[prefix.len()..].starts_with(".git/") && &path[prefix.len()..] != ".git")
     }
 
+    /// Notes that what lies below a directory may be one file with others elsewhere.
+    pub(crate) fn doubt(&mut self, dir: &str) {
+        let dir = self.at(dir, true).path;
+        self.doubtful.push(dir);
+    }
+
+    /// Whether a file may be one with others elsewhere.
+    pub(crate) fn doubted(&self, path: &str) -> bool {
+        if self.doubtful.is_empty() {
+            return false;
+        }
+        let at = self.at(path, true).path;
+        self.doubtful.iter().any(|dir| at.strip_prefix(dir.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    }
+
     /// Notes that two paths are one file.
     pub(crate) fn tie(&mut self, a: &str, b: &str) {
         let (a, b) = (self.at(a, false).path, self.at(b, false).path);

@@ -143,3 +143,19 @@ fn the_gate_reads_commands_and_hands_them_over_masked() {
         assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""), "{command}");
     }
 }
+
+#[test]
+fn settings_do_not_come_in_under_a_name_that_was_taken_away_before() {
+    let world = world();
+    world.file("repo/.claude/commands/x.md", "x\n").file("repo/spare/settings.json", "{}\n").file("repo/free/settings.txt", "{}\n");
+    for line in [
+        "mv .claude old; mv spare .claude",
+        "mv .claude old && mv -T spare .claude",
+        "rm -r .claude; ln -s spare .claude",
+        "mkdir c2; printf '{}' > c2/settings.json; mv .claude old; mv c2 .claude",
+    ] {
+        let said = world.loci("repo", ["check", "--shell", line, "--json"]).json();
+        assert_eq!(said["verdict"], json!("refuse"), "{line}: {said}");
+    }
+    world.loci("repo", ["check", "--shell", "mkdir c2; mv c2 .cache; mv free/settings.txt .hidden"]).exits(0);
+}
