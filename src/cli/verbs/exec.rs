@@ -201,7 +201,7 @@ fn ready(context: &Context, args: &Args) -> Result<Ready, Failure> {
             found.add(jail::scan(&launch, &asker, &surroundings, time::now()));
         }
     }
-    let own = whole::of_its_own(context, &asker, args.embodied)?;
+    let own = whole::of_its_own(context, &asker, args.embodied, args.dry_run)?;
     for one in &own {
         found.points.insert(one.shown.clone(), Point { zone: Zone::Open, whose: String::new() });
     }

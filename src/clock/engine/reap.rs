@@ -200,13 +200,13 @@ impl<P: Processes> Clock<P> {
 
     /// What the ledger has not heard of: the clock that judged it ended while the ledger could not be written.
     pub(super) fn make_up(&mut self, now: Moment) {
-        let lost = |(name, slot): (&Box<str>, &Box<super::Slot>)| {
+        let lost = |name: &str, slot: &super::Slot| {
             let record = &slot.record;
-            let judged = record.judged.as_deref().filter(|judged| judged.outcome.is_failure())?;
             let over = record.running.is_none() && record.retry.is_none() && record_is_there(slot);
-            (over && !self.ledger.fold.knows(name, &judged.run)).then(|| name.to_string())
+            let failed = record.judged.as_deref().filter(|judged| judged.outcome.is_failure());
+            over && failed.is_some_and(|judged| !self.ledger.fold.knows(name, &judged.run))
         };
-        let lost: Vec<String> = self.slots.iter().filter_map(lost).collect();
+        let lost: Vec<String> = self.slots.iter().filter(|(name, slot)| lost(name, slot)).map(|(name, _)| name.to_string()).collect();
         for name in lost {
             self.block_last(&name, now);
         }

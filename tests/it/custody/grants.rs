@@ -394,11 +394,11 @@ fn what_was_done_may_be_asked_for_again() {
     // What was done is another request by now, and it waits.
     let second = ask().stdout.trim().to_owned();
     assert_ne!(second, id);
-    assert_eq!(open(), [second.clone()]);
+    assert_eq!(open(), std::slice::from_ref(&second));
     world.loci("home", ["approve", &second, "--hash", &hash_of(&second)]).exits(0);
     world.loci("home/repo", ["disown", "free"]).exits(0);
     let third = ask().stdout.trim().to_owned();
-    assert_eq!(open(), [third.clone()]);
+    assert_eq!(open(), std::slice::from_ref(&third));
     // The message that lists them answers none of them.
     let digest = world.loci("home", ["inbox", "--json"]).exits(0).json()["messages"][0]["id"].as_str().unwrap().to_owned();
     for words in [&["done", &digest, "--reply", "x"][..], &["decline", &digest, "--why", "x"], &["take", &digest]] {
@@ -409,7 +409,7 @@ fn what_was_done_may_be_asked_for_again() {
             refused.stderr
         );
     }
-    assert_eq!(open(), [third.clone()]);
+    assert_eq!(open(), std::slice::from_ref(&third));
     // A no stands for that hour, and whoever asks again is told.
     world.loci("home", ["deny", &third, "--why", "not now"]).exits(0);
     let refused = ask();

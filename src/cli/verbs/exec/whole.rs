@@ -23,20 +23,26 @@ pub(super) struct Own {
 /// outside would go on with could make it change anything; and for a whole session what hooks remember of it, since
 /// that says who asks. A journal that a kill leaves there is found by the next verb in a jail of that body; from outside
 /// `inbox apply` knows by the inbox what was begun.
-pub(super) fn of_its_own(context: &Context, asker: &Asker, session: bool) -> Result<Vec<Own>, Failure> {
+///
+/// A dry run makes none of them.
+pub(super) fn of_its_own(context: &Context, asker: &Asker, session: bool, dry_run: bool) -> Result<Vec<Own>, Failure> {
     let state = &context.state;
     let whose = digest::key("jailed", asker.body.as_deref().unwrap_or(state));
     let own = |name: &str, from: PathBuf| {
         let shown = state.join(name);
-        disk::make_dirs(&from)?;
-        disk::make_dirs(&shown)?;
-        Ok::<_, Failure>(Own { shown: disk::canonical(&shown)?, from: disk::canonical(&from)? })
+        if !dry_run {
+            disk::make_dirs(&from)?;
+            disk::make_dirs(&shown)?;
+        } else if !disk::is_dir(&from) || !disk::is_dir(&shown) {
+            return Ok(None);
+        }
+        Ok::<_, Failure>(Some(Own { shown: disk::canonical(&shown)?, from: disk::canonical(&from)? }))
     };
     let mut folders = vec![own("journal", state.join("jailed").join(format!("{whose}.journal")))?];
     if session {
         folders.push(own("sessions", state.join("jailed").join(whose))?);
     }
-    Ok(folders)
+    Ok(folders.into_iter().flatten().collect())
 }
 
 /// What was delivered while the session went on. The terminal is the session's: it is said at the end.
