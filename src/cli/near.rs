@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::context::Context;
+use super::failure::Failure;
 use crate::custody::find;
 use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::{disk, env, shown};
@@ -17,14 +18,28 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// here, below the home, that is the top of a repository or carries a `.loci`.
 #[must_use]
 pub fn top(context: &Context, dir: &Path) -> PathBuf {
-    let named = context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from));
-    if let Some(root) = named {
+    if let Some(root) = named_root(context) {
         return context.absolute(&root);
     }
     let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
     let inside = |dir: &&Path| **dir != home && !home.starts_with(dir);
     let marks = |dir: &&Path| [".git", ".loci"].iter().any(|name| matches!(disk::look(&dir.join(name)), Ok(Some(_))));
     climb::up(dir).take_while(inside).filter(marks).last().unwrap_or(dir).to_owned()
+}
+
+fn named_root(context: &Context) -> Option<PathBuf> {
+    context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from))
+}
+
+/// The places in and around a directory: below its [`top`], and beside that where it stands in no repository.
+#[must_use]
+pub fn places(context: &Context, dir: &Path) -> Vec<PathBuf> {
+    let top = top(context, dir);
+    let mut places = find::places_below(&top);
+    if named_root(context).is_none() {
+        places.extend(find::beside(&top, &context.home).iter().flat_map(|dir| find::places_below(dir)));
+    }
+    places
 }
 
 /// The lock for changes of one kind about one path: who comes second waits, a while.
@@ -45,7 +60,7 @@ pub fn agents(context: &Context) -> Vec<String> {
         let owns = card::owner(&place).and_then(Result::ok).map(|owner| owner.owner.value.to_string());
         lives.into_iter().chain(owns)
     };
-    let mut ids: Vec<String> = find::places_below(&top(context, &context.cwd)).into_iter().flat_map(of).collect();
+    let mut ids: Vec<String> = places(context, &context.cwd).into_iter().flat_map(of).collect();
     ids.sort_unstable();
     ids.dedup();
     ids
@@ -59,6 +74,20 @@ pub fn say_unknown(context: &Context, agent: &str) {
         let meant = meant(agent, known.iter().map(String::as_str));
         context.say(&format!("note: no agent {agent} is known in or around here{meant}"));
     }
+}
+
+/// An agent that is named has to be known in or around here.
+///
+/// # Errors
+/// Where it lives nowhere here and owns nothing.
+pub fn known(context: &Context, agent: &str, what: &str) -> Result<(), Failure> {
+    let known = agents(context);
+    if known.iter().any(|one| one == agent) {
+        return Ok(());
+    }
+    let meant = meant(agent, known.iter().map(String::as_str));
+    Err(Failure::new("asker", format!("failed to {what} as {agent}: no agent {agent} is known in or around here{meant}"))
+        .hint("loci tree   # who is"))
 }
 
 /// "; did you mean `…`?" where one of some words is near to one that is none of them.
