@@ -51,7 +51,7 @@ fn who_runs_as_another_one_has_its_body() {
     assert!(shown.contains("The command stands below") && !shown.contains("was captured and is not applied"), "{shown}");
     let done = world.loci("home/work", ["inbox", "done", &id, "--reply", "ok"]).exits(0);
     assert!(!done.stdout.contains("no answer could be delivered"), "{done:?}");
-    assert!(world.loci("home/work/a", ["inbox"]).exits(0).stdout.contains("reply"), "the answer has arrived");
+    assert!(world.loci("home/work/a", ["inbox"]).exits(0).stdout.contains("answer to"), "the answer has arrived");
     let unknown = world.loci("home/work", ["exec", "--as", "human", "--", "true"]).exits(2);
     assert!(unknown.stderr.contains("take another one"), "{unknown:?}");
 }
