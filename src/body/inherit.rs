@@ -26,8 +26,6 @@ use crate::tree::transport::{self as by_name, Why};
 const MAX_ITEMS: usize = 1_000_000;
 /// At most this many directories deep.
 const MAX_DEPTH: usize = 256;
-/// How much of a file is looked at for secrets, in bytes.
-const LOOKED_AT: u64 = 1 << 18;
 /// The harness whose surface the loadout's hash is over.
 const HARNESS: &str = "claude";
 
@@ -231,10 +229,8 @@ impl Walk<'_> {
         match kind {
             Kind::Dir => Ok(names.iter().any(|name| name.file_name().is_some_and(by_name::holds_secrets))),
             Kind::File if names.iter().any(|name| by_name::by_name(name) == Some(Why::Token)) => Ok(true),
-            Kind::File => {
-                let (start, _) = disk::read_start(&self.parent.join(rel), LOOKED_AT)?;
-                Ok(by_name::secret_line(&start).is_some())
-            }
+            Kind::File if self.names.is_secret(&self.parent.join(rel))? => Ok(true),
+            Kind::File => disk::any_piece(&self.parent.join(rel), |piece| by_name::secret_line(piece).is_some()),
             Kind::Link | Kind::Other => Ok(false),
         }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::delegation::{Attempt, Change, Delivery, Read, deliver_now};
-use super::maildir::{MailError, keep_out_of_git};
+use super::maildir::{MailError, its_own, of_memory};
 use super::ruling::Surroundings;
 use crate::sys::disk::{self, Kind, PathError};
 use crate::sys::time::Timestamp;
@@ -76,11 +76,11 @@ pub fn is_shut(error: &MailError) -> bool {
 
 /// The outbox of a sender, made ready for one more.
 fn room(asker: &Asker, state: &Path) -> Result<PathBuf, PathError> {
-    let dir = dir(asker, state);
+    let dir = match &asker.body {
+        Some(body) => of_memory(body, "outbox")?,
+        None => dir(asker, state),
+    };
     disk::make_dirs(&dir)?;
-    if let Some(body) = &asker.body {
-        keep_out_of_git(&body.join(".loci/memory"))?;
-    }
     if disk::list_at_most(&dir, MAX_WAITING)?.is_none() {
         return Err(PathError::new("park another message in", &dir, std::io::ErrorKind::QuotaExceeded.into()));
     }
@@ -139,6 +139,9 @@ pub enum Drained {
 #[must_use]
 pub fn drain(asker: &Asker, surroundings: &Surroundings) -> Vec<Drained> {
     let dir = dir(asker, &surroundings.state);
+    if let Some(Err(error)) = asker.body.as_deref().map(|body| its_own(body, "outbox")) {
+        return vec![Drained::Waits(format!("failed to {error}: {}", error.source))];
+    }
     let Ok(Some(entries)) = disk::list_at_most(&dir, MAX_WAITING * 2) else { return Vec::new() };
     let mut done = Vec::new();
     for entry in entries {

@@ -242,7 +242,7 @@ impl Turn {
             self.remember(answer, |memory| memory.merge(&said.state));
         }
         if !said.context.is_empty() && !self.was_added(&path, seam, &said.context, answer) {
-            pieces.push(Piece { name: path.clone(), text: said.context });
+            pieces.push(Piece { name: format!("what the hook {path} said"), text: said.context });
         }
         if let Some(input) = said.input.filter(|_| seam == Seam::BeforeTool) {
             if self.point.is_some_and(|point| point.takes(Take::Input)) {

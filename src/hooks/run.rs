@@ -160,6 +160,11 @@ fn take_context(said: &mut Said, text: &str) {
     }
 }
 
+/// Text that a terminal shows and doesn't obey: its lines stay.
+fn lines(text: &str) -> String {
+    text.split('\n').map(|line| crate::sys::shown::text(line).to_string()).collect::<Vec<_>>().join("\n")
+}
+
 /// The answer in an object: at the top, or under `hookSpecificOutput`.
 fn said(object: &Map<String, Value>) -> Said {
     let mut said = Said::default();
@@ -171,7 +176,7 @@ fn said(object: &Map<String, Value>) -> Said {
     let blocks = decisions.iter().flatten().any(|word| ["block", "deny", "cancel"].iter().any(|one| word.eq_ignore_ascii_case(one)));
     if blocks || stops {
         let reason = text("reason").or_else(|| text("permissionDecisionReason")).or_else(|| text("stopReason")).or_else(|| text("message"));
-        said.block = Some(reason.unwrap_or_default().to_owned());
+        said.block = Some(lines(reason.unwrap_or_default()));
     } else if let Some(word) =
         decisions.iter().flatten().find(|word| !["approve", "allow"].iter().any(|one| word.eq_ignore_ascii_case(one)))
     {
@@ -180,7 +185,22 @@ fn said(object: &Map<String, Value>) -> Said {
     if let Some(context) = text("additionalContext") {
         take_context(&mut said, context);
     }
-    said.message = text("systemMessage").map(|text| text.chars().take(MOST_CHARACTERS).collect());
+    said.message = text("systemMessage").map(|text| lines(&text.chars().take(MOST_CHARACTERS).collect::<String>()));
+    for (key, fits) in [
+        ("decision", Value::is_string as fn(&Value) -> bool),
+        ("permissionDecision", Value::is_string),
+        ("action", Value::is_string),
+        ("continue", Value::is_boolean),
+        ("additionalContext", Value::is_string),
+        ("systemMessage", Value::is_string),
+        ("updatedInput", Value::is_object),
+        ("state", Value::is_object),
+        ("data", Value::is_object),
+    ] {
+        if both(key).is_some_and(|value| !value.is_null() && !fits(value)) {
+            said.remarks.push(format!("its `{key}` is of a kind that means nothing here, and was passed over"));
+        }
+    }
     said.input = ["updatedInput", "tool_input", "modifiedArgs"].iter().find_map(|key| both(key)).filter(|input| input.is_object()).cloned();
     let map = |key: &str| both(key).and_then(Value::as_object).cloned();
     said.state = map("state").unwrap_or_default();
@@ -200,6 +220,16 @@ mod tests {
 
     fn answered(code: i32, stdout: &str, stderr: &str) -> Result<Said, String> {
         read(&done(Some(code), stdout, stderr), Seam::BeforeTool, Duration::from_secs(10))
+    }
+
+    #[test]
+    fn what_means_nothing_is_named_and_no_terminal_is_led() {
+        let said = answered(0, r#"{"decision":["block"],"updatedInput":"x","systemMessage":"\u001b[2Ja\nb"}"#, "").unwrap();
+        assert!(said.block.is_none() && said.input.is_none() && said.remarks.len() == 2, "{:?}", said.remarks);
+        assert_eq!(said.message.as_deref(), Some("\\u{1b}[2Ja\nb"));
+        let blocked = answered(0, r#"{"decision":"block","reason":"no\u0007\nnext"}"#, "").unwrap();
+        assert_eq!(blocked.block.as_deref(), Some("no\\u{7}\nnext"));
+        assert!(answered(0, r#"{"decision":null,"systemMessage":"m"}"#, "").unwrap().remarks.is_empty());
     }
 
     #[test]

@@ -197,9 +197,10 @@ pub fn compose(pieces: &[Piece], most: usize) -> (String, Vec<String>) {
     const NAMES: usize = 400;
     let (mut text, mut used) = (String::new(), 0);
     let mut left_out: Vec<String> = Vec::new();
-    let all: usize = pieces.iter().map(|piece| piece.text.chars().count() + 2).sum();
+    let some = || pieces.iter().filter(|piece| !piece.text.trim().is_empty());
+    let all: usize = some().map(|piece| piece.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
     let room = if all <= most { most } else { most.saturating_sub(NAMES) };
-    for piece in pieces.iter().filter(|piece| !piece.text.trim().is_empty()) {
+    for piece in some() {
         let gap = if text.is_empty() { 0 } else { 2 };
         let length = piece.text.chars().count();
         if used + gap + length > room {
@@ -295,6 +296,8 @@ mod tests {
         assert_eq!(left_out, ["b\n"]);
         assert!(text.contains(&"A".repeat(400)) && text.contains(&"C".repeat(400)) && !text.contains("BB"));
         assert!(text.ends_with("where it matters: b\\u{a}") && text.chars().count() <= 2_000, "{text}");
+        let whole = vec![piece("one", "a".repeat(10_000)), piece("none", " ".to_owned())];
+        assert_eq!(compose(&whole, 10_000), ("a".repeat(10_000), Vec::new()));
         assert_eq!(compose(&pieces, 10_000), (pieces.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n\n"), Vec::new()));
     }
 

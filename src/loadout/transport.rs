@@ -10,9 +10,6 @@ use super::{LoadoutError, digest};
 use crate::sys::disk::{self, Kind, PathError};
 use crate::tree::transport::{self, Why};
 
-/// How much of a file is looked at, in bytes.
-const LOOKED_AT: u64 = 1 << 18;
-
 /// A file that fails the test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -47,8 +44,8 @@ pub fn of(base: &Path, rel: &Path, kind: Kind) -> Result<Option<Why>, PathError>
         Kind::File => match transport::by_name(rel) {
             Some(why) => Some(why),
             None => {
-                let (start, _) = disk::read_start(&full, LOOKED_AT)?;
-                (transport::secret_line(&start).is_some() || sets_a_secret(&start)).then_some(Why::Token)
+                let holds = disk::any_piece(&full, |piece| transport::secret_line(piece).is_some() || sets_a_secret(piece))?;
+                holds.then_some(Why::Token)
             }
         },
         Kind::Link => disk::read_link(&full)?.is_absolute().then_some(Why::Link),

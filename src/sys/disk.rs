@@ -224,6 +224,22 @@ fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     if meta.is_file() { Ok((file, meta.len())) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
 }
 
+/// Opens a file of loci's own to be written in place (a lock, a log, what a run says). Only a regular file of that very
+/// name: through a link, or into a device, such a write would change what is somebody else's.
+///
+/// # Errors
+/// Where it can't be opened, or is no regular file.
+pub(in crate::sys) fn open_own(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK | nix::libc::O_NOCTTY;
+    let file = options.custom_flags(flags).open(path).map_err(|error| match error.raw_os_error() {
+        Some(nix::libc::ELOOP) => io::Error::new(io::ErrorKind::InvalidInput, "it is a link, which is not followed"),
+        // A pipe that nobody reads.
+        Some(nix::libc::ENXIO) => io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"),
+        _ => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")) }
+}
+
 /// Reads at most `max` bytes. A file that gives what its length says is at its end; one without a
 /// length (as in `/proc`) is read until nothing comes.
 fn read_at_most(mut file: File, len: u64, max: u64) -> io::Result<Vec<u8>> {
@@ -286,6 +302,33 @@ pub fn read_start(path: &Path, max: u64) -> Outcome<(Vec<u8>, bool)> {
         data.truncate(usize::try_from(max).unwrap_or(usize::MAX));
     }
     Ok((data, more))
+}
+
+/// Reads a regular file of any length in pieces, each to the end of a line where one is within reach, until `found`
+/// says so of one; whether it did.
+///
+/// # Errors
+/// As [`read`].
+pub fn any_piece(path: &Path, mut found: impl FnMut(&[u8]) -> bool) -> Outcome<bool> {
+    const PIECE: usize = 1 << 18;
+    /// What of a line that is longer than a piece is looked at once more, with what comes behind it.
+    const AGAIN: usize = 1 << 12;
+    let mut look = || -> io::Result<bool> {
+        let (mut file, _) = open_regular(path)?;
+        let mut piece = Vec::with_capacity(2 * PIECE);
+        loop {
+            let read = (&mut file).take(PIECE as u64).read_to_end(&mut piece)?;
+            if found(&piece) {
+                return Ok(true);
+            }
+            if read == 0 {
+                return Ok(false);
+            }
+            let open = piece.iter().rev().take(PIECE).position(|byte| *byte == b'\n').unwrap_or(AGAIN).min(piece.len());
+            piece.drain(..piece.len() - open);
+        }
+    };
+    tell("read", path, look())
 }
 
 /// Reads the last `max` bytes of a regular file; `true` says that there is more before them.

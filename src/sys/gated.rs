@@ -10,6 +10,7 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use super::disk;
 use super::fault;
 use super::process::Identity;
 use super::shown;
@@ -52,7 +53,7 @@ impl Start<'_> {
     /// Where it can't be started.
     pub fn start(&self) -> io::Result<Gated> {
         let open = |path: &Path| -> io::Result<File> {
-            let opened = fault::step("open", path, || OpenOptions::new().append(true).create(true).mode(0o600).open(path));
+            let opened = fault::step("open", path, || disk::open_own(OpenOptions::new().append(true).create(true).mode(0o600), path));
             opened.map_err(|error| io::Error::new(error.kind(), format!("open {}: {error}", shown::path(path))))
         };
         let mut command = Command::new("/bin/sh");

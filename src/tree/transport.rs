@@ -69,20 +69,26 @@ const HOLD_SECRETS: [&str; 6] = [".ssh", ".aws", ".gnupg", ".azure", ".gcloud", 
 /// Whether a directory is one that holds credentials.
 #[must_use]
 pub fn holds_secrets(name: &std::ffi::OsStr) -> bool {
-    HOLD_SECRETS.iter().any(|one| name == *one)
+    HOLD_SECRETS.iter().any(|one| name.eq_ignore_ascii_case(one))
 }
 
-/// `.env` and its kin, but for those that show what one looks like.
+/// `.env` and its kin (`prod.env`, `env.txt`), but for those that show what one looks like. In lower case.
 fn is_env(name: &str) -> bool {
-    let Some(rest) = name.strip_prefix(".env") else { return false };
-    let shows = ["example", "sample", "template", "dist", "defaults"].iter().any(|word| rest.split('.').any(|part| part == *word));
-    (rest.is_empty() || rest.starts_with('.') || rest == "rc") && !shows
+    let shows = |rest: &str| {
+        let words = ["example", "sample", "template", "dist", "defaults"];
+        words.iter().any(|word| rest.split(['.', '-', '_']).any(|part| part == *word))
+    };
+    match name.strip_prefix(".env") {
+        Some(rest) => (rest.is_empty() || rest.starts_with('.') || rest == "rc") && !shows(rest),
+        None => matches!(name, "env" | "env.txt") || name.strip_suffix(".env").is_some_and(|stem| !shows(stem)),
+    }
 }
 
 /// What the name of a file says. `rel` is relative to the dotdir.
 #[must_use]
 pub fn by_name(rel: &Path) -> Option<Why> {
-    let name = rel.file_name()?.to_str()?;
+    // A disk that folds case has one file under all spellings, and who copies from one may have any.
+    let name = &*rel.file_name()?.to_str()?.to_ascii_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     let is = |names: &[&str]| names.contains(&name);
     let in_cache = rel.iter().any(|part| ["cache", ".cache", "__pycache__", "CACHEDIR.TAG"].iter().any(|one| part == *one));
@@ -110,9 +116,15 @@ pub fn by_name(rel: &Path) -> Option<Why> {
         "secrets.yaml",
         "secrets.yml",
         "secrets.toml",
+        ".htpasswd",
+        "service-account.json",
+        "service_account.json",
+        "terraform.tfstate",
+        "terraform.tfstate.backup",
     ]) || ends(&[".token", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"])
         || is_env(name)
-        || rel.iter().any(|part| HOLD_SECRETS.iter().any(|one| part == *one))
+        || rel.iter().any(holds_secrets)
+        || (name == "config.json" && rel.parent().and_then(Path::file_name).is_some_and(|folder| folder == ".docker"))
     {
         Some(Why::Token)
     } else if ends(&[".local.json", ".local.yaml", ".local.yml", ".local.toml"]) {
@@ -188,6 +200,15 @@ mod tests {
             ("deep/.ssh/config", Some(Why::Token)),
             (".aws/x", Some(Why::Token)),
             (".npmrc", Some(Why::Token)),
+            (".ENV", Some(Why::Token)),
+            ("prod.env", Some(Why::Token)),
+            ("ENV.TXT", Some(Why::Token)),
+            ("Id_Rsa", Some(Why::Token)),
+            (".SSH/config", Some(Why::Token)),
+            (".docker/config.json", Some(Why::Token)),
+            ("config.json", None),
+            ("sample.env", None),
+            ("environment.md", None),
             ("settings.json", None),
             ("rules/token.md", None),
             ("skills/cursor/SKILL.md", None),

@@ -654,6 +654,41 @@ fn trust_is_written_where_somebody_says_so_and_goes_with_the_relays() {
     assert!(run(&sandbox, "connect claude --trust").exits(2).stderr.contains("hint: loci connect claude"));
 }
 
+/// As with the settings themselves.
+#[test]
+fn what_is_trusted_is_written_through_a_link_and_never_into_two_names() {
+    for (harness, file, text) in [
+        ("codex", "home/.codex/config.toml", "model = \"x\" # mine\n"),
+        ("hermes", "home/.hermes/shell-hooks-allowlist.json", "{\"approvals\": []}\n"),
+    ] {
+        let sandbox = world();
+        sandbox.file("home/dots/kept", text).link(file, sandbox.path("home/dots/kept"));
+        let before = sandbox.snapshot("home");
+        run(&sandbox, &format!("connect {harness} --trust")).exits(0);
+        assert!(sandbox.path(file).is_symlink() && sandbox.read("home/dots/kept").len() > text.len(), "{harness}");
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        let mut after = sandbox.snapshot("home");
+        after.remove(&PathBuf::from(".loci"));
+        assert_eq!(after, before, "{harness}");
+
+        let sandbox = world();
+        sandbox.file(file, text);
+        fs::hard_link(sandbox.path(file), sandbox.path("home/second")).unwrap();
+        let before = sandbox.snapshot("home");
+        let refused = run(&sandbox, &format!("connect {harness} --trust")).exits(2).stderr;
+        assert!(refused.contains("hard link") && refused.contains(file.rsplit('/').next().unwrap()), "{refused}");
+        fs::remove_file(sandbox.path("home/second")).unwrap();
+        fs::set_permissions(sandbox.path(file), fs::Permissions::from_mode(0o444)).unwrap();
+        let refused = run(&sandbox, &format!("connect {harness} --trust")).exits(2).stderr;
+        assert!(refused.contains("read-only"), "{refused}");
+        fs::set_permissions(sandbox.path(file), fs::Permissions::from_mode(0o644)).unwrap();
+        fs::hard_link(sandbox.path(file), sandbox.path("home/second")).unwrap();
+        let mut after = sandbox.snapshot("home");
+        after.remove(&PathBuf::from(".loci"));
+        assert_eq!(after, before, "{harness}");
+    }
+}
+
 #[test]
 fn settings_in_yaml_keep_every_byte_and_come_back() {
     for text in [

@@ -242,6 +242,44 @@ fn nothing_of_the_memory_comes_along_wherever_it_hides() {
 }
 
 #[test]
+fn no_secret_comes_along_wherever_it_stands_and_whatever_it_is_called() {
+    let world = world();
+    let token = format!("ghp_{}", "a1".repeat(20));
+    let deep = |at: usize| format!("{}\nkey {token}\n", "x".repeat(at));
+    let line = |at: usize| format!("{} {token}", "x".repeat(at));
+    let mut secrets = vec![
+        "prod.env",
+        ".ENV",
+        "ENV.TXT",
+        ".docker/config.json",
+        ".SSH/known_hosts",
+        "Id_Rsa",
+        ".htpasswd",
+        "service-account.json",
+        "conf/.env",
+        "conf/second-name",
+    ];
+    for name in &secrets {
+        world.file(Path::new("r/a").join(name), "x\n");
+    }
+    fs::remove_file(world.path("r/a/conf/second-name")).unwrap();
+    fs::hard_link(world.path("r/a/conf/.env"), world.path("r/a/conf/second-name")).unwrap();
+    // At any depth of a file, across whatever it is read in, in one line or in many.
+    let depths: Vec<String> = [262_000, 262_130, 262_144, 262_200, 524_280, 2_000_000].iter().map(|at| format!("long-{at}.txt")).collect();
+    for (name, at) in depths.iter().zip([262_000, 262_130, 262_144, 262_200, 524_280, 2_000_000]) {
+        world.file(Path::new("r/a").join(name), deep(at)).file(Path::new("r/a").join(format!("line-{name}")), line(at));
+    }
+    let lines: Vec<String> = depths.iter().map(|name| format!("line-{name}")).collect();
+    secrets.extend(depths.iter().chain(&lines).map(String::as_str));
+    world.file("r/a/long.txt", format!("{}\nkey ghp_short\n", "x".repeat(600_000)));
+    let made = world.loci("r", ["inherit", "a", "b"]).exits(0);
+    for name in secrets {
+        assert!(world.path("r/a").join(name).exists() && !world.path("r/b").join(name).exists(), "{name} came along");
+    }
+    assert!(world.path("r/b/long.txt").exists(), "{}", made.stdout);
+}
+
+#[test]
 fn a_place_of_memory_that_is_a_link_makes_memory_of_what_it_leads_to() {
     let world = world();
     fs::remove_dir_all(world.path("r/a/.loci/memory")).ok();

@@ -8,6 +8,7 @@ use super::InheritError;
 use crate::body::memory::Memory;
 use crate::sys::disk::{self, Kind, PathError};
 use crate::tree::climb;
+use crate::tree::transport::{self, Why};
 
 /// The most names of one thing that are looked at.
 const MOST_NAMES: usize = 64;
@@ -20,12 +21,14 @@ pub(super) struct Names {
     links: BTreeMap<PathBuf, Vec<PathBuf>>,
     /// Files in a place of memory that have another name as well: device and inode.
     remembered: BTreeSet<(u64, u64)>,
+    /// Files with the name of a secret that have another name as well.
+    secret: BTreeSet<(u64, u64)>,
 }
 
 impl Names {
     /// Reads them.
     pub(super) fn of(parent: &Path, memory: &Memory) -> Result<Self, InheritError> {
-        let mut names = Self { links: BTreeMap::new(), remembered: BTreeSet::new() };
+        let mut names = Self { links: BTreeMap::new(), remembered: BTreeSet::new(), secret: BTreeSet::new() };
         let real = disk::canonical(parent)?;
         let mut open = vec![PathBuf::new()];
         let mut count = 0;
@@ -56,8 +59,12 @@ impl Names {
         for rel in shared {
             let places = names.of_path(&rel);
             let remembered = places.iter().any(|name| climb::up(name).any(|part| memory.of(part).is_some()));
-            if remembered && let Some(meta) = disk::look(&parent.join(&rel))? {
-                names.remembered.insert(meta.id);
+            let secret = places.iter().any(|name| transport::by_name(name) == Some(Why::Token));
+            if (remembered || secret)
+                && let Some(meta) = disk::look(&parent.join(&rel))?
+            {
+                let known = if remembered { &mut names.remembered } else { &mut names.secret };
+                known.insert(meta.id);
             }
         }
         Ok(names)
@@ -85,11 +92,20 @@ impl Names {
 
     /// Whether memory has a name of this file.
     pub(super) fn is_remembered(&self, path: &Path) -> Result<bool, PathError> {
-        if self.remembered.is_empty() {
-            return Ok(false);
-        }
-        Ok(disk::look(path)?.is_some_and(|meta| self.remembered.contains(&meta.id)))
+        holds(&self.remembered, path)
     }
+
+    /// Whether it has another name that is one of a secret.
+    pub(super) fn is_secret(&self, path: &Path) -> Result<bool, PathError> {
+        holds(&self.secret, path)
+    }
+}
+
+fn holds(files: &BTreeSet<(u64, u64)>, path: &Path) -> Result<bool, PathError> {
+    if files.is_empty() {
+        return Ok(false);
+    }
+    Ok(disk::look(path)?.is_some_and(|meta| files.contains(&meta.id)))
 }
 
 /// As [`Path::join`], without a slash at the end for an empty rest.

@@ -116,6 +116,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         vars.extend(ready.asker.agent.as_ref().map(|agent| (env::LOCI_AGENT, OsString::from(agent.as_str()))));
         vars.extend(ready.asker.body.as_ref().map(|body| (env::LOCI_BODY, body.clone().into_os_string())));
     }
+    if !over.is_empty() {
+        // A layer is a file system of its own, and git would not look above it for its repository.
+        vars.push(("GIT_DISCOVERY_ACROSS_FILESYSTEM", OsString::from("1")));
+    }
     let mut hearer = jail::hear::Hearer::new(&ready.mounts);
     let jailed =
         Jailed { mounts: &mounts, cwd: &context.cwd, program, args: rest, vars: &vars, keep_cwd: handle.is_some(), idle: args.embodied };

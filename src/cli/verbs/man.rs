@@ -66,6 +66,8 @@ fn write(context: &Context, dir: &Path, dry_run: bool) -> Outcome {
     if dry_run {
         plan.check()?
     } else {
+        // What a call that was killed has left.
+        disk::sweep_temps(dir)?;
         plan.apply()?
     }
     let written: Vec<&Path> = plan.steps.iter().map(Step::path).filter(|path| !dir.starts_with(path)).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Attempt, Filed};
 use crate::custody::asker::Asker;
-use crate::custody::maildir::{MailError, keep_out_of_git};
+use crate::custody::maildir::{MailError, of_memory};
 use crate::custody::ruling::{Surroundings, Who};
 use crate::sys::{disk, time};
 
@@ -24,11 +24,10 @@ pub(super) fn remember(attempt: &Attempt<'_>, surroundings: &Surroundings, filed
     if filed.again && disk::read_end(&log, MAX_SENT).is_ok_and(|(data, _)| String::from_utf8_lossy(&data).contains(&filed.id)) {
         return Ok(());
     }
-    if let Some(parent) = log.parent() {
-        disk::make_dirs(parent)?;
-    }
-    if let Some(body) = &attempt.asker.body {
-        keep_out_of_git(&body.join(".loci/memory"))?;
+    match (&attempt.asker.body, log.parent()) {
+        (Some(body), _) => drop(of_memory(body, "sent")?),
+        (None, Some(parent)) => disk::make_dirs(parent)?,
+        (None, None) => {}
     }
     let to = if let Who::Agent(id) = who { id.as_str() } else { "human" };
     let record = serde_json::json!({

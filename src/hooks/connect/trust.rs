@@ -108,6 +108,8 @@ pub(super) fn give(
     at: &str,
 ) -> Result<Option<Edit>, ConnectError> {
     let Some(path) = kept(adapter, ground) else { return Ok(None) };
+    // As with the settings themselves: through a link, and not where it is read-only or has a second name.
+    let path = place::real(path)?;
     let lists = super::relay::every(adapter);
     let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
     let before = file::read(&path)?;
@@ -116,6 +118,7 @@ pub(super) fn give(
     if new.is_empty() {
         return Ok(None);
     }
+    file::may_write(&path)?;
     let unfit = |why: &str| ConnectError::Unfit { path: path.clone(), unfit: Unfit { line: 1, why: why.to_owned() } };
     let after = if adapter.name == "codex" {
         let wanted: Vec<(&str, &str)> = new.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
@@ -149,6 +152,7 @@ pub(super) fn give(
 /// As [`give`].
 pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, text: &str, plan: &mut Plan) -> Result<bool, ConnectError> {
     let Some(path) = kept(adapter, ground) else { return Ok(false) };
+    let path = place::real(path)?;
     let Some(receipt) = Receipt::read(ground.state, adapter.name, &path)? else { return Ok(false) };
     let lists = super::relay::every(adapter);
     let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
@@ -173,6 +177,7 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
         }
     };
     if let Some(was) = before.filter(|before| Some(before) != after.as_ref()) {
+        file::may_write(&path)?;
         plan.steps.push(match after {
             Some(data) => Step::Write { path, data, mode: None, was: Some(was) },
             None => Step::Remove { path, was, mode: 0o600 },

@@ -6,14 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::super::fault::step;
-use super::{Kind, Meta, Outcome, entries, list, look, look_through, tell};
+use super::{Kind, Meta, Outcome, entries, list, look, look_through, open_own, tell};
 
 /// Makes a file empty; it stays the same file.
 ///
 /// # Errors
 /// Where it is not there, or can't be written.
 pub fn empty(path: &Path) -> Outcome {
-    tell("empty", path, step("truncate", path, || OpenOptions::new().write(true).open(path)?.set_len(0)))
+    tell("empty", path, step("truncate", path, || open_own(OpenOptions::new().write(true), path)?.set_len(0)))
 }
 
 /// Removes a file or a link (never what it points to).

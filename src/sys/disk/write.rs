@@ -10,8 +10,8 @@ use super::super::fault::step;
 use super::super::nameless;
 use super::rename::noreplace;
 use super::{
-    Kind, Outcome, is_absent, is_dir, list, look, look_through, open_regular, open_unfollowed, present, read_at_most, remove_file,
-    sync_parent, tell,
+    Kind, Outcome, is_absent, is_dir, list, look, look_through, open_own, open_regular, open_unfollowed, present, read_at_most,
+    remove_file, sync_parent, tell,
 };
 
 /// Makes one directory.
@@ -297,7 +297,7 @@ pub fn append_unsynced(path: &Path, record: &[u8]) -> Outcome {
 
 fn append_to(path: &Path, record: &[u8], mode: u32) -> io::Result<nix::fcntl::Flock<File>> {
     let (file, len) = loop {
-        let file = lock_file(OpenOptions::new().read(true).append(true).create(true).mode(mode).open(path)?)?;
+        let file = lock_file(open_own(OpenOptions::new().read(true).append(true).create(true).mode(mode), path)?)?;
         let meta = file.metadata()?;
         // Replaced while the lock was waited for: what is appended to the old one nobody reads.
         if is_still(path, &meta)? {
@@ -323,7 +323,7 @@ fn lock_file(file: File) -> io::Result<nix::fcntl::Flock<File>> {
 
 /// Whether a path still leads to this file.
 fn is_still(path: &Path, file: &fs::Metadata) -> io::Result<bool> {
-    Ok(present(fs::metadata(path))?.is_some_and(|now| (now.dev(), now.ino()) == (file.dev(), file.ino())))
+    Ok(present(fs::symlink_metadata(path))?.is_some_and(|now| (now.dev(), now.ino()) == (file.dev(), file.ino())))
 }
 
 /// Replaces a file that others append to ([`append`]) by what `make` makes of it, in one step: records that

@@ -167,3 +167,12 @@ fn a_mount_in_an_owned_directory_stays_visible() {
     assert_eq!(run.stdout, "sub\nsub\nbob1\n", "{run:?}");
     assert!(run.stderr.contains("captured, NOT applied: write bob/x.txt"), "{run:?}");
 }
+
+/// A layer is another file system, and git stops at those when it looks for its repository.
+#[test]
+fn git_finds_its_repository_from_inside_of_a_layer() {
+    let world = World::new(None);
+    let run =
+        capture(&world, "git init -q . 2>/dev/null; cd bob && git rev-parse --show-toplevel && git status --short . | head -1").exits(0);
+    assert!(run.stdout.starts_with(&format!("{}\n", world.repo().display())), "{run:?}");
+}

@@ -109,3 +109,22 @@ fn what_still_waits_goes_with_the_next_call() {
     assert!(outside.stderr.contains("delivered to bob from the outbox"), "{outside:?}");
     assert_eq!((inbox(&world, "bob").len(), inbox(&world, "carol").len()), (1, 1));
 }
+
+/// What loci writes for the sender, once outside again, goes where it belongs or nowhere.
+#[test]
+fn a_link_in_the_memory_leads_no_mail_astray() {
+    let world = World::new(None);
+    let repo = world.repo();
+    let lead = |prepare: &str| {
+        let bob = world.theirs();
+        let run = Run::of(&mut world.exec(&format!("{prepare}; touch carol/x 2>/dev/null; true")), None).exits(0);
+        assert_eq!(world.theirs(), bob, "{prepare}: {run:?}");
+        std::fs::remove_dir_all(repo.join(".loci/memory")).or_else(|_| std::fs::remove_file(repo.join(".loci/memory"))).unwrap();
+    };
+    let bob = repo.join("bob");
+    let bob = bob.display();
+    lead(&format!("mkdir -p .loci/memory/sent; ln -s {bob}/x.txt .loci/memory/sent/log.jsonl"));
+    lead(&format!("mkdir -p .loci/memory; ln -s {bob} .loci/memory/sent"));
+    lead(&format!("rm -rf .loci/memory; ln -s {bob} .loci/memory"));
+    lead(&format!("mkdir -p .loci/memory; ln -s {bob}/data .loci/memory/outbox"));
+}

@@ -1,13 +1,14 @@
 //! What is done with a row: the faults, and what has to hold after each.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use super::seen::{
+    Saved, Tree, content, differences, is_leftover, is_transient, is_under_way, lines, names, open, part, quiet, same, strays, tree,
+    without_empty,
+};
 use crate::sandbox::{Run, Sandbox};
-use crate::waiting::until;
 
 /// What has to hold of a world; why it does not.
 type Check = fn(&Sandbox) -> Result<(), String>;
@@ -71,158 +72,6 @@ struct Counts {
     old: usize,
     new: usize,
     between: usize,
-}
-
-/// Content of a world by path, what differs from run to run (times, ids, process numbers) made equal.
-type Tree = BTreeMap<String, String>;
-
-/// Replaces numbers, and keys, by `#`.
-fn same(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let hex = rest.bytes().take_while(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)).count();
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let skip = if is_uuid(rest) {
-            36
-        } else if hex >= 6 {
-            hex
-        } else {
-            digits
-        };
-        if skip > 0 {
-            out.push('#');
-            rest = &rest[skip..];
-        } else {
-            out.push(c);
-            rest = &rest[c.len_utf8()..];
-        }
-    }
-    out
-}
-
-fn is_uuid(text: &str) -> bool {
-    let fits = |(at, byte): (usize, u8)| if matches!(at, 8 | 13 | 18 | 23) { byte == b'-' } else { byte.is_ascii_hexdigit() };
-    text.len() >= 36 && text.bytes().take(36).enumerate().all(fits)
-}
-
-/// Names that loci uses for what is under way.
-fn is_leftover(path: &str) -> bool {
-    [".loci-tmp-", ".loci-new-", ".loci-old-", ".loci-swap-"].iter().any(|start| path.contains(start)) || path.contains("inbox/tmp/")
-}
-
-/// What goes by itself: sessions are swept when the next one begins, a run's folder goes with the run, copies of hooks when
-/// there are many, and what was captured is kept until somebody has it.
-fn is_transient(path: &str) -> bool {
-    ["state/loci/sessions/.loci-tmp-", "/runs/", "state/loci/hook-copies/", "state/loci/captures/"].iter().any(|one| path.contains(one))
-}
-
-/// What a machine keeps for itself, and no reader takes for anything: locks, and folders that are made on the way.
-fn counts(path: &str, what: &str) -> bool {
-    let own = path.starts_with("state/") || path.contains(".loci/memory");
-    let mine = ["", "ops", "now", "state"].contains(&path) || path.ends_with(".lock") || path.contains("/locks/");
-    !(mine || is_leftover(path) || is_transient(path) || is_journal(path) || own && what.starts_with("dir"))
-}
-
-fn is_journal(path: &str) -> bool {
-    path.starts_with("state/loci/journal/") || path.starts_with("state/loci/scopes/")
-}
-
-/// What of a world counts, but logs.
-fn tree(world: &Sandbox, below: &str) -> Tree {
-    let all = world.snapshot("").into_iter().map(|(path, what)| (same(&path.to_string_lossy()), same(&what)));
-    all.filter(|(path, what)| counts(path, what) && path.starts_with(below) && !path.ends_with(".jsonl")).collect()
-}
-
-/// The lines of all logs. What is tried twice may be said twice.
-fn lines(world: &Sandbox) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for (path, what) in world.snapshot("") {
-        if path.extension().is_some_and(|end| end == "jsonl") && !path.ends_with("ops") {
-            found.extend(content(&what).lines().map(|line| format!("{}: {line}", path.display())));
-        }
-    }
-    found
-}
-
-/// The part that people and agents read: all but the state of this machine and the memory of agents.
-fn part(tree: &Tree) -> Tree {
-    let mine = |path: &str| !path.starts_with("state/") && !path.contains(".loci/memory");
-    tree.iter().filter(|(path, _)| mine(path)).map(|(path, what)| (path.clone(), what.clone())).collect()
-}
-
-/// Without folders that were made on the way to the new tree and hold nothing yet.
-fn without_empty(tree: Tree, old: &Tree, new: &Tree) -> Tree {
-    let holds = |dir: &str| tree.iter().any(|(path, what)| !what.starts_with("dir") && path.starts_with(&format!("{dir}/")));
-    let way = |path: &String, what: &String| what.starts_with("dir") && !old.contains_key(path) && new.contains_key(path) && !holds(path);
-    tree.iter().filter(|(path, what)| !way(path, what)).map(|(path, what)| (path.clone(), what.clone())).collect()
-}
-
-/// Changes that are open: what lies between old and new is known to the next command.
-fn open(world: &Sandbox) -> Vec<PathBuf> {
-    let files = ["state/loci/journal", "state/loci/scopes"].into_iter().flat_map(|dir| walkdir::WalkDir::new(world.path(dir)));
-    let files = files.flatten().map(walkdir::DirEntry::into_path);
-    files.filter(|path| path.extension().is_some_and(|end| end == "json") && !is_leftover(&path.to_string_lossy())).collect()
-}
-
-/// A world to go back to.
-struct Saved(Vec<(PathBuf, Piece)>);
-
-enum Piece {
-    Dir(u32),
-    File(u32, Vec<u8>),
-    Link(PathBuf),
-}
-
-impl Saved {
-    fn of(world: &Sandbox) -> Self {
-        let entries = walkdir::WalkDir::new(world.path("")).min_depth(1).into_iter().map(Result::unwrap);
-        Self(
-            entries
-                .map(|entry| {
-                    let mode = entry.metadata().unwrap().permissions().mode();
-                    let piece = if entry.path_is_symlink() {
-                        Piece::Link(fs::read_link(entry.path()).unwrap())
-                    } else if entry.file_type().is_dir() {
-                        Piece::Dir(mode)
-                    } else {
-                        Piece::File(mode, fs::read(entry.path()).unwrap())
-                    };
-                    (entry.into_path(), piece)
-                })
-                .collect(),
-        )
-    }
-
-    fn restore(&self, world: &Sandbox) {
-        for entry in fs::read_dir(world.path("")).unwrap().map(Result::unwrap) {
-            if entry.file_type().unwrap().is_dir() {
-                fs::remove_dir_all(entry.path()).unwrap();
-            } else {
-                fs::remove_file(entry.path()).unwrap();
-            }
-        }
-        for (path, piece) in &self.0 {
-            match piece {
-                Piece::Dir(mode) => {
-                    fs::create_dir(path).unwrap();
-                    fs::set_permissions(path, fs::Permissions::from_mode(*mode)).unwrap();
-                }
-                Piece::File(mode, data) => {
-                    fs::write(path, data).unwrap();
-                    fs::set_permissions(path, fs::Permissions::from_mode(*mode)).unwrap();
-                }
-                Piece::Link(target) => std::os::unix::fs::symlink(target, path).unwrap(),
-            }
-        }
-    }
-}
-
-/// Waits until nothing runs in a world.
-fn quiet(world: &Sandbox) {
-    let dir = world.path("");
-    let inside = |entry: fs::DirEntry| fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(&dir));
-    until("the end of what runs there", || (!fs::read_dir("/proc").unwrap().flatten().any(inside)).then_some(()));
 }
 
 /// A row under way.
@@ -322,6 +171,12 @@ impl<'a> Trial<'a> {
         if !left.is_empty() {
             found.push(format!("what was under way is left: {left:?}"));
         }
+        // The next capture takes away what a run that was killed had under way.
+        let layers = fs::read_dir(self.world.path("state/loci/captures")).into_iter().flatten().flatten();
+        let layers: Vec<_> = layers.map(|entry| entry.file_name()).filter(|name| is_under_way(&name.to_string_lossy())).collect();
+        if !layers.is_empty() && self.args.iter().any(|word| word == "--capture") {
+            found.push(format!("layers of runs that are over are left: {layers:?}"));
+        }
         let open = open(&self.world);
         if !open.is_empty() {
             found.push(format!("a change is open: {open:?}"));
@@ -368,9 +223,14 @@ impl<'a> Trial<'a> {
         } else if current == new {
             &mut self.counts.new
         } else {
-            if self.row.between.is_none() && self.row.end.is_none() && open(&self.world).is_empty() {
+            let closed = self.row.end.is_none() && open(&self.world).is_empty();
+            if closed && self.row.between.is_none() {
                 let (to_old, to_new) = (differences(&old, &current), differences(&new, &current));
                 found.push(format!("neither old nor new\n      to old: {to_old}\n      to new: {to_new}"));
+            }
+            let strays = strays(&old, &new, &current);
+            if closed && !strays.is_empty() {
+                found.push(format!("neither their old selves nor their new ones: {strays:?}"));
             }
             &mut self.counts.between
         };
@@ -396,35 +256,6 @@ impl<'a> Trial<'a> {
             found.push(format!("lines of a log are lost: {missing:?}"));
         }
     }
-}
-
-/// A file without its mode.
-fn content(what: &str) -> &str {
-    what.splitn(3, ' ').nth(2).unwrap_or_default()
-}
-
-fn differences(wanted: &Tree, got: &Tree) -> String {
-    let mut text = String::new();
-    for path in wanted.keys().chain(got.keys()).collect::<BTreeSet<_>>() {
-        let short = |what: Option<&String>| what.map_or("-".to_owned(), |what| what.chars().take(300).collect());
-        if wanted.get(path) != got.get(path) {
-            let _ = write!(text, "\n        {path}: {:?} where {:?}", short(got.get(path)), short(wanted.get(path)));
-        }
-    }
-    text
-}
-
-/// Whether words name a path, or, since names of what is built aside differ from run to run, something in the folder that
-/// it stands in.
-fn names(text: &str, path: &Path, cwd: &Path) -> bool {
-    let text = same(text);
-    let said = |path: &Path, end: &str| {
-        let from_here = path.strip_prefix(cwd).ok().filter(|rest| !rest.as_os_str().is_empty());
-        [Some(path), from_here].into_iter().flatten().any(|path| text.contains(&format!("{}{end}", same(&path.to_string_lossy()))))
-    };
-    let aside = path.iter().position(|part| is_leftover(&part.to_string_lossy()));
-    let aside = aside.map(|at| path.iter().take(at).collect::<PathBuf>());
-    said(path, "") || path.parent().is_some_and(|folder| said(folder, "/")) || aside.is_some_and(|folder| said(&folder, "/.loci-"))
 }
 
 /// The faults of an operation. All three errors at each one where `LOCI_SWEEP=all` says so, else they take turns.
@@ -486,6 +317,15 @@ fn the_sweep_can_see() {
         found.iter().any(|one| one.starts_with("lost: ")) && found.iter().any(|one| one.starts_with("neither old nor new")),
         "{found:?}"
     );
+    // A reason for what lies between is none for what is neither.
+    let lenient = Row { between: Some("file by file"), ..row.clone() };
+    trial.row = &lenient;
+    let found = trial.faults(1, "kill:1");
+    assert!(found.iter().any(|one| one.starts_with("neither their old selves") && one.contains("r/gone")), "{found:?}");
     assert!(names("failed to write d/.loci-tmp-1-2", Path::new("/r/d/.loci-tmp-33-4"), Path::new("/r")));
-    assert!(!names("failed to write it: no space", Path::new("/r/d/x"), Path::new("/r")));
+    assert!(is_under_way("4711.123456") && !is_under_way("probe") && !is_under_way("4711"));
+    for other in ["failed to write it: no space", "failed to write d/y", "failed to write d/xy", "failed to write d/x-1"] {
+        assert!(!names(other, Path::new("/r/d/x"), Path::new("/r")), "{other}");
+    }
+    assert!(names("failed to write /r/d/x: no space", Path::new("/r/d/x"), Path::new("/r")));
 }

@@ -1,8 +1,12 @@
 //! Bodies, harnesses, and the home level.
 
+use std::fs;
+
 use super::custody::repo;
 use super::engine::{Row, words};
 use crate::sandbox::Sandbox;
+
+const PIECES: &str = "what is missing is added, piece by piece, and once more adds the rest";
 
 fn bodies() -> Sandbox {
     let world = Sandbox::in_memory();
@@ -46,6 +50,15 @@ fn empty() -> Sandbox {
     world
 }
 
+/// Where all pages of the manual but a few lie already as they are.
+fn manual() -> Sandbox {
+    let world = empty();
+    world.loci("r", ["man", "--dir", "man1"]).exits(0);
+    world.file("r/man1/loci-run.1", "an older page").file("r/man1/mine.1", "somebody's own page");
+    fs::remove_file(world.path("r/man1/loci-where.1")).unwrap();
+    world
+}
+
 pub(super) fn rows() -> Vec<Row> {
     vec![
         Row { again: 2, ..Row::new("new", bodies, "r", |_| words("new agents/billing --template custodian")) },
@@ -68,6 +81,8 @@ pub(super) fn rows() -> Vec<Row> {
         Row { note: "hermes", ..Row::new("disconnect", || connected("hermes"), "r", |_| words("disconnect hermes")) },
         Row { note: "pi", ..Row::new("disconnect", || connected("pi"), "r", |_| words("disconnect pi")) },
         Row::new("init", empty, "r", |_| words("init")),
+        Row { note: "--skill", between: Some(PIECES), ..Row::new("init", harnesses, "r", |_| words("init --skill")) },
+        Row { note: "--dir", between: Some(PIECES), ..Row::new("man", manual, "r", |_| words("man --dir man1")) },
     ]
 }
 

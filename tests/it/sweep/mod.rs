@@ -11,6 +11,7 @@ mod homes;
 mod loadout;
 mod mail;
 pub(crate) mod reads;
+mod seen;
 
 use std::collections::BTreeSet;
 
@@ -25,7 +26,6 @@ fn rows() -> Vec<Row> {
 const ELSEWHERE: &[(&str, &str)] = &[
     ("clock run", "a daemon: what it does is `clock once`, and tests/it/clock kills it at every operation"),
     ("demo", "a scratch folder, and verbs that have rows of their own"),
-    ("man", "with --dir it writes what the program says of itself: once more writes all of it"),
     ("mirror attach", "needs a terminal session: tests/it/mirror.rs"),
     ("mirror detach", "needs a terminal session: tests/it/mirror.rs"),
     ("mirror serve", "a server that stays, and offers the verbs beside it: tests/it/mirror"),
