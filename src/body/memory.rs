@@ -7,6 +7,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::custody::judge;
 use crate::sys::shown;
+use crate::tree::card;
 
 /// Whose memory, and where it keeps that in a directory. Each row counts at any depth, with all that lies
 /// below, and also where it is switched off (`.inactive`).
@@ -114,7 +115,7 @@ impl Memory {
     /// What is wrong with a glob.
     pub fn new(own: &[String]) -> Result<Self, String> {
         for glob in own {
-            judge::check_glob(glob).map_err(|why| format!("`{}` is no glob: {why}", shown::text(glob)))?;
+            card::check_glob(glob).map_err(|why| format!("`{}` is no glob: {why}", shown::text(glob)))?;
         }
         let (mut set, mut whose) = (GlobSetBuilder::new(), Vec::new());
         for (name, globs) in TABLE {

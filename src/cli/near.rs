@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::failure::Failure;
+use crate::custody::asker::{self, Asker};
 use crate::custody::find;
 use crate::sys::lock::{self, Lock, LockError};
 use crate::sys::{disk, env, shown};
+use crate::text::name::AgentId;
 use crate::text::{digest, near};
 use crate::tree::{card, climb};
 
@@ -23,8 +25,15 @@ pub fn top(context: &Context, dir: &Path) -> PathBuf {
     }
     let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
     let inside = |dir: &&Path| **dir != home && !home.starts_with(dir);
-    let marks = |dir: &&Path| [".git", ".loci"].iter().any(|name| matches!(disk::look(&dir.join(name)), Ok(Some(_))));
-    climb::up(dir).take_while(inside).filter(marks).last().unwrap_or(dir).to_owned()
+    let has = |dir: &Path, name: &str| matches!(disk::look(&dir.join(name)), Ok(Some(_)));
+    let marked = climb::up(dir).take_while(inside).filter(|dir| has(dir, ".git") || has(dir, ".loci")).last();
+    // Without a repository, people stand in what belongs together: what lies next to a directory below here is near it.
+    let here = disk::canonical(&context.cwd).unwrap_or_else(|_| context.cwd.clone());
+    let loose = marked.is_none_or(|top| top != here && top.starts_with(&here) && !has(top, ".git"));
+    if loose && dir.starts_with(&here) && inside(&&*here) {
+        return here;
+    }
+    marked.unwrap_or(dir).to_owned()
 }
 
 fn named_root(context: &Context) -> Option<PathBuf> {
@@ -64,6 +73,26 @@ pub fn agents(context: &Context) -> Vec<String> {
     ids.sort_unstable();
     ids.dedup();
     ids
+}
+
+/// The agent that a person asks or runs as: its body is the one up from here or that an owner file there names, else
+/// the only one of that id in or around here, else the one up from the paths that are asked about. Each verb that takes
+/// `--as` for this goes by here: what one of them allows no other refuses.
+#[must_use]
+pub fn named(context: &Context, agent: AgentId, cwd: &Path, paths: &[PathBuf]) -> Asker {
+    let named = asker::named(agent.clone(), [cwd]);
+    if named.body.is_some() {
+        return named;
+    }
+    let bound = top(context, cwd);
+    let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
+    // The whole home is not looked through for one body.
+    let places = if home.starts_with(&bound) { Vec::new() } else { self::places(context, cwd) };
+    let mut bodies = places.into_iter().filter(|place| find::lives(&agent, place));
+    match (bodies.next(), bodies.next()) {
+        (Some(body), None) => Asker { agent: Some(agent), body: Some(body) },
+        _ => asker::named(agent, paths.iter().map(PathBuf::as_path)),
+    }
 }
 
 /// Says so where an agent that is named is known nowhere around here: it may be mistyped. Nothing is held

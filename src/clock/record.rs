@@ -128,6 +128,14 @@ pub struct Judged {
     pub late: bool,
 }
 
+impl Judged {
+    /// Whether something is missing and the program itself said that it failed: then why stands in its output.
+    #[must_use]
+    pub fn lacks_and_failed(&self) -> bool {
+        self.outcome == Outcome::Missing && self.exit.is_some_and(|code| code != 0)
+    }
+}
+
 /// A try that is still to come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {

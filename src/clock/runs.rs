@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use machine::{Held, Machine};
-pub use output::{begun, handed_back, rotate};
+pub use output::{begun, first_error, handed_back, rotate};
 
 use super::deliverable::{Deliverable, Lack, Stamps};
 use super::instant;

@@ -8,6 +8,7 @@ use super::delegation::{Read, key, sent_log};
 use super::fence;
 use super::find;
 use super::inbox::{self, Message};
+use super::jail;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MAX_LETTER, MailError, Mailbox, Placed};
 use super::mask;
@@ -17,6 +18,7 @@ use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::header;
 use crate::text::name::AgentId;
+use crate::tree::dotdirs::Dotdirs;
 
 /// Where an answer went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,13 +46,30 @@ pub fn where_to(message: &Message, home: &Path) -> Answered {
         return Answered::To { id: String::new(), to: from, inbox: Mailbox::of_human(home).dir().to_owned() };
     }
     let Ok(id) = AgentId::new(&from) else { return Answered::Nobody("the message names no sender".to_owned()) };
-    // The message is data: that the body it names is the sender's is looked up, not believed.
-    match message.text("from_body").map(PathBuf::from) {
-        Some(body) if body.is_absolute() && find::lives(&id, &body) => {
-            Answered::To { id: String::new(), to: from, inbox: Mailbox::of(&body).dir().to_owned() }
-        }
-        Some(body) => Answered::Nobody(format!("{from} does not live in {} any more", shown::path(&body))),
-        None => Answered::Nobody(format!("{from} has no body")),
+    match body_of_sender(message, &id, home) {
+        Ok(body) => Answered::To { id: String::new(), to: from, inbox: Mailbox::of(&body).dir().to_owned() },
+        Err(why) => Answered::Nobody(why),
+    }
+}
+
+/// Where the sender lives. The message is data: that the body it names is the sender's is looked up, not believed. One
+/// that was filed from outside of a body names none: then it is the only one of that id around where it was filed.
+fn body_of_sender(message: &Message, id: &AgentId, home: &Path) -> Result<PathBuf, String> {
+    if let Some(body) = message.text("from_body").map(PathBuf::from) {
+        let lives = body.is_absolute() && find::lives(id, &body);
+        return if lives { Ok(body) } else { Err(format!("{id} does not live in {} any more", shown::path(&body))) };
+    }
+    if id.as_str() == "nobody" {
+        return Err("who asked is no agent, and has no inbox".to_owned());
+    }
+    let filed = message.text("cwd").map(PathBuf::from).or_else(|| message.list("targets").first().map(PathBuf::from));
+    let around = filed.filter(|dir| dir.is_absolute()).and_then(|dir| jail::top(&dir, home, &Dotdirs::new::<String>([])).ok());
+    // The whole home is not looked through for one body.
+    let places = around.filter(|top| !home.starts_with(top)).map(|top| find::places_below(&top)).unwrap_or_default();
+    let mut bodies = places.into_iter().filter(|place| find::lives(id, place));
+    match (bodies.next(), bodies.next()) {
+        (Some(body), None) => Ok(body),
+        _ => Err(format!("no body of {id} is known where it was filed")),
     }
 }
 
@@ -70,8 +89,7 @@ pub fn answer(
 ) -> Result<Answered, MailError> {
     let (text, _) = mask::mask(text);
     let mut answered = where_to(message, home);
-    if let Answered::To { id, to, .. } = &mut answered {
-        let body = message.text("from_body").map(PathBuf::from).unwrap_or_default();
+    if let Answered::To { id, to, inbox } = &mut answered {
         // A digest that was opened again by a further request is answered anew, though in the same words.
         let held = message.standing.held.len().to_string();
         let mut parts: Vec<&[u8]> = vec![b"reply", message.id.as_bytes(), by.as_bytes(), state.word().as_bytes(), text.as_bytes()];
@@ -89,7 +107,8 @@ pub fn answer(
             fields: vec![("re", Field::Text(message.id.clone())), ("state", Field::Text(state.word().to_owned()))],
             body: fence::block("markdown", &text),
         };
-        let theirs = if to == HUMAN { Mailbox::of_human(home) } else { Mailbox::of(&body) };
+        let human = Mailbox::of_human(home);
+        let theirs = if to == HUMAN { human } else { Mailbox::at(inbox).unwrap_or(human) };
         let placed = theirs.deliver(&key, &reply.render())?;
         // Delivered by a run that was killed before it noted that: this one does.
         let noted = || theirs.newest_records().is_ok_and(|records| records.iter().any(|one| one["key"] == key && one["event"] == "filed"));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::grants;
-use super::judge::{self, ActFacts, Facts, OwnerFile, Permits, Station, WallHit};
+use super::judge::{ActFacts, Facts, OwnerFile, Permits, Station, WallHit};
 use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
 use super::worktree;
@@ -296,11 +296,6 @@ fn owner_file(dir: &Path, read: Result<card::OwnerFile, CardError>) -> (PathBuf,
     match read {
         Err(error) => (error.path, OwnerFile::Broken { line: error.line, why: error.why }),
         Ok(card) => {
-            let bad =
-                card.commons.iter().find_map(|glob| judge::check_glob(glob).err().map(|why| format!("`commons` holds `{glob}`: {why}")));
-            if let Some(why) = bad {
-                return (card.path, OwnerFile::Broken { line: None, why });
-            }
             let body = card.body.map(|body| real::real(&dir.join(body), true).path);
             let note = Some(card.note.trim().to_owned()).filter(|note| !note.is_empty());
             (

@@ -13,7 +13,7 @@ use crate::sys::shown;
 use crate::sys::time::{self, Timestamp};
 use crate::text::name::AgentId;
 use commons::nobodys;
-pub use commons::{check_glob, commons_set, names};
+pub use commons::{commons_set, names};
 
 /// What an owner file says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use globset::GlobBuilder;
 use serde_json::{Map, Value};
 
 use crate::sys::disk;
@@ -175,9 +176,20 @@ pub fn parse_owner(path: &Path, bytes: &[u8]) -> Result<OwnerFile, CardError> {
     let body = keys.relative("body")?;
     let body_line = body.as_ref().and_then(|_| keys.header.line("body"));
     let commons = keys.list("commons")?.unwrap_or_default();
+    if let Some((glob, why)) = commons.iter().find_map(|glob| Some((glob, check_glob(glob).err()?))) {
+        return Err(keys.fail("commons", format!("`commons` holds `{glob}`: {why}")));
+    }
     let since = keys.text("since")?;
     let Rest { extra, remarks, text } = keys.rest();
     Ok(OwnerFile { owner, body, body_line, commons, since, note: text, extra, remarks, path: path.to_owned() })
+}
+
+/// Whether a glob of an identity file can be used at all; an owner file with one that can't is broken.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_glob(glob: &str) -> Result<(), String> {
+    GlobBuilder::new(glob).literal_separator(true).build().map(drop).map_err(|error| error.kind().to_string())
 }
 
 /// Reads an agent file out of its bytes.
@@ -349,6 +361,7 @@ mod tests {
             ("---\nowner: bob\nbody: /abs\n---\n", Some(3)),
             ("---\nowner: bob\nbody:\n\tx: y\n---\n", Some(3)),
             ("---\nowner: bob\ncommons: {a: 1}\n---\n", Some(3)),
+            ("---\nowner: bob\ncommons: ['*.lock', '[x']\n---\n", Some(3)),
         ] {
             assert_eq!(owner_of(text).unwrap_err().line, line, "{text:?}");
         }

@@ -96,8 +96,7 @@ fn in_range(context: &Context, cwd: &Path, range: &str) -> Outcome {
 /// Who is meant: the agent named, else who asks here.
 fn asker(context: &Context, cwd: &Path, paths: &[PathBuf]) -> Result<Asker, Failure> {
     if let Some(id) = &context.flags.asker {
-        let dirs = std::iter::once(cwd).chain(paths.iter().map(PathBuf::as_path));
-        let named = asker::named(AgentId::new(id)?, dirs);
+        let named = near::named(context, AgentId::new(id)?, cwd, paths);
         if named.body.is_none() {
             near::say_unknown(context, id);
         }

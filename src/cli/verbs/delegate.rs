@@ -196,6 +196,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 "targets": ruling.acts.iter().map(|act| act.path().to_string_lossy()).collect::<Vec<_>>() })
         },
     )?;
+    for (filed, _) in sent.iter().filter(|(filed, _)| filed.again && filed.state.is_closed()) {
+        context.say(&format!(
+            "note: {owner} answered {} already, and is not told of it again; what is asked in other words is asked anew",
+            filed.id
+        ));
+    }
     if args.wait {
         return wait::run(context, &owner, sent.iter().map(|(filed, _)| filed), args.timeout);
     }

@@ -236,17 +236,11 @@ fn asker(context: &Context, root: &Path) -> Result<Asker, Failure> {
         let message = format!("failed to run as {id}: only a person may run as another agent ({evidence})");
         return Err(Failure::new("asker", message).hint("loci exec -- COMMAND"));
     }
-    let named = asker::named(id, [context.cwd.as_path(), root]);
-    if named.body.is_some() {
-        return Ok(named);
+    let named = near::named(context, id.clone(), &context.cwd, &[root.to_owned()]);
+    if named.body.is_none() {
+        near::known(context, id.as_str(), "run")?;
     }
-    // Somebody who lives below or beside is as much at home here as who lives above.
-    let id = named.agent.clone();
-    let body = near::places(context, &context.cwd).into_iter().find(|place| id.as_ref().is_some_and(|id| find::lives(id, place)));
-    if body.is_none() {
-        near::known(context, id.as_ref().map_or("", AgentId::as_str), "run")?;
-    }
-    Ok(Asker { body, ..named })
+    Ok(named)
 }
 
 fn named_root(context: &Context) -> Option<PathBuf> {

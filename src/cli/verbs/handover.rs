@@ -12,8 +12,8 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome};
 use crate::custody::answer::{self, HandoverError};
 use crate::custody::asker::Asker;
-use crate::custody::inbox;
 use crate::custody::maildir::Mailbox;
+use crate::custody::{inbox, letter};
 use crate::sys::{disk, shown, time};
 
 /// Tell an owner what you read and what you want, for a write that was refused
@@ -56,6 +56,16 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         || format!("{would}added to {} for {}\n", sent.id, sent.to),
         || json!({ "schema": 1, "id": sent.id, "to": sent.to, "done": !args.dry_run }),
     )?;
+    // What is added to an answered message lies there, and nobody looks at it again.
+    let standing = match (Mailbox::at(&sent.inbox), letter::key(&sent.id)) {
+        (Some(mailbox), Some(key)) => inbox::standing(&mailbox, key)?,
+        _ => inbox::Standing::default(),
+    };
+    if standing.state.is_closed() {
+        context.say(&format!("note: {} is {} already: {} is not told of what is added now", sent.id, standing.state.word(), sent.to));
+        let about = sent.about().map_or_else(|| "PATH".to_owned(), |path| word(Path::new(&path)));
+        context.say(&format!("hint: loci delegate {} --target {about} --idea TEXT   # asks anew", shown::text(&sent.to)));
+    }
     Ok(Answer::Yes)
 }
 

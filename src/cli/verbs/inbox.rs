@@ -156,13 +156,18 @@ fn boxes(context: &Context, agent: &AgentId, asker: &Asker) -> Result<Vec<Mailbo
     let own = asker.body.clone().filter(|_| asker.agent.as_ref() == Some(agent));
     let body =
         own.or_else(|| find::body_of(agent, &context.cwd)).or_else(|| places.iter().find(|place| find::lives(agent, place)).cloned());
-    let owned = places.into_iter().filter(|place| matches!(card::owner(place), Some(Ok(owner)) if owner.owner.value == *agent));
-    let around = find::owned_around(agent, &context.cwd);
-    let mut found: Vec<PathBuf> = body.clone().into_iter().collect();
-    for dir in owned.chain(around) {
-        if !found.contains(&dir) && Mailbox::of(&dir).exists() {
-            found.push(dir);
+    let owns = |place: &PathBuf| matches!(card::owner(place), Some(Ok(owner)) if owner.owner.value == *agent);
+    let mut owned: Vec<PathBuf> = places.into_iter().filter(owns).chain(find::owned_around(agent, &context.cwd)).collect();
+    let mut found: Vec<PathBuf> = body.into_iter().collect();
+    for dir in &owned {
+        if !found.contains(dir) && Mailbox::of(dir).exists() {
+            found.push(dir.clone());
         }
+    }
+    if found.is_empty() {
+        // Where its first message will lie.
+        owned.truncate(1);
+        found = owned;
     }
     if found.is_empty() {
         return Err(Failure::new(

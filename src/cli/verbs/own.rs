@@ -17,7 +17,7 @@ use crate::sys::disk::{self, Kind};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
-use crate::tree::card;
+use crate::tree::{card, climb, dotdirs};
 
 /// Make an agent the owner of a directory
 #[derive(Debug, ClapArgs)]
@@ -74,6 +74,7 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
         }
         Err(_) => failure,
     })?;
+    unless_inner(&dir, &args.dir)?;
     let ground = own::ground(&dir)?;
     if let Some(answer) = already(context, &ground, &owner, &args)? {
         return Ok(answer);
@@ -95,7 +96,8 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
     let waiting = mail::left_in(context, &dir);
     let facts = Said { owner: owner.as_str(), dir: &dir, body: body.as_deref(), plan: &plan, mail: &waiting, done: !args.dry_run };
     context.print(|| facts.words(context, &format!("{owner} owns {}", context.shown(&dir))), || facts.object())?;
-    if !waiting.is_empty() {
+    // In its own body lie its own messages.
+    if !waiting.is_empty() && body.as_deref() != Some(&*dir) {
         let count = if waiting.len() == 1 { "1 message" } else { &format!("{} messages", waiting.len()) };
         context.say(&format!("note: {count} to an earlier owner of {} waited there: loci inbox {owner}", context.shown(&dir)));
     }
@@ -143,7 +145,7 @@ pub fn disown(context: &Context, args: DisownArgs) -> Outcome {
     }
     let facts = Said { owner: name, dir: &dir, body: None, plan: &plan, mail: &waiting, done: !args.dry_run };
     context.print(|| facts.words(context, &format!("nobody owns {} any more", context.shown(&dir))), || facts.object())?;
-    mail::words(context, &waiting, name, &dir).iter().for_each(|line| context.say(line));
+    mail::words(context, &waiting, name, &dir, !args.dry_run).iter().for_each(|line| context.say(line));
     Ok(Answer::Yes)
 }
 
@@ -185,6 +187,24 @@ impl Said<'_> {
             "open_mail": self.mail.iter().map(mail::Open::object).collect::<Vec<_>>(),
         })
     }
+}
+
+/// What lies in a `.git` is nobody's, and what lies in a dotdir of loci belongs to the place around it: an owner file
+/// in there would take from others what is theirs, and no walk shows it. A body in the registry is a place of its own.
+fn unless_inner(dir: &Path, named: &Path) -> Result<(), Failure> {
+    const INNER: [&str; 5] = [".git", dotdirs::IDENTITY, dotdirs::RUNTIME, dotdirs::RENDER, dotdirs::GRAPH];
+    let is_inner = |dir: &&Path| dir.file_name().is_some_and(|name| INNER.iter().any(|inner| name == *inner));
+    let Some(inner) = climb::up(dir).find(is_inner) else { return Ok(()) };
+    if find::body_around(dir).is_some_and(|(body, _)| body.starts_with(inner)) {
+        return Ok(());
+    }
+    let around = inner.parent().unwrap_or(inner);
+    let why = if inner.ends_with(".git") {
+        "it is git's own, and that is nobody's".to_owned()
+    } else {
+        format!("it is a part of what is said about {}", shown::path(around))
+    };
+    Err(Failure::new("path", format!("failed to own {}: {why}", shown::path(named))).hint(format!("loci where {}", word(around))))
 }
 
 fn directory(context: &Context, dir: &Path) -> Result<PathBuf, Failure> {

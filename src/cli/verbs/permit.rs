@@ -34,7 +34,7 @@ pub struct PermitArgs {
     /// For how long: a number and s, m, h or d; at most 7d
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, required_unless_present = "revoke", conflicts_with = "revoke", value_parser = grants::seconds)]
     seconds: Option<i64>,
-    /// Take permits back: their ids, or the beginnings of them
+    /// Take grants back, of whatever kind: their ids, or the beginnings of them
     #[arg(long, value_name = "ID", num_args = 1..)]
     revoke: Vec<String>,
     /// Print what would be allowed or taken back, and do nothing
@@ -44,7 +44,9 @@ pub struct PermitArgs {
 
 /// List every grant that stands
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Exit 1 where nothing is granted.\n\nExample:\n  loci grants --json")]
+#[command(
+    after_help = "Permits, roots that the clock fires in, jobs that were accepted or armed, directories that are trusted.\nExit 1 where nothing is granted.\n\nExamples:\n  loci grants --json\n  loci permit --revoke 3f9c    # takes back any of them"
+)]
 pub struct GrantsArgs {}
 
 /// Permits, or takes back.
@@ -116,8 +118,7 @@ fn revoke(context: &Context, args: &PermitArgs) -> Outcome {
     let found = grants::read(&context.state)?;
     let mut ids: Vec<String> = Vec::new();
     for wanted in &args.revoke {
-        let fits: Vec<&Grant> =
-            found.standing(time::now()).filter(|grant| grant.permit.is_some() && grant.id.starts_with(wanted)).collect();
+        let fits: Vec<&Grant> = found.standing(time::now()).filter(|grant| grant.id.starts_with(wanted)).collect();
         match fits.as_slice() {
             [one] if !wanted.is_empty() => {
                 if !ids.contains(&one.id) {
@@ -125,10 +126,11 @@ fn revoke(context: &Context, args: &PermitArgs) -> Outcome {
                 }
             }
             [] => {
-                return Err(Failure::new("grant", format!("failed to find a permit that begins with `{}`", shown::text(wanted)))
-                    .hint("loci grants"));
+                return Err(
+                    Failure::new("grant", format!("failed to find a grant that begins with `{}`", shown::text(wanted))).hint("loci grants")
+                );
             }
-            _ => return Err(Failure::new("grant", format!("failed to tell which permit `{}` is", shown::text(wanted))).hint("loci grants")),
+            _ => return Err(Failure::new("grant", format!("failed to tell which grant `{}` is", shown::text(wanted))).hint("loci grants")),
         }
     }
     if !args.dry_run {
@@ -157,7 +159,11 @@ pub fn grants(context: &Context, _: GrantsArgs) -> Outcome {
     context.print(
         || {
             let rows: Vec<Vec<String>> = standing.iter().map(|grant| row(context, grant)).collect();
-            if rows.is_empty() { "nothing is granted\n".to_owned() } else { table(&rows) }
+            if rows.is_empty() {
+                "nothing is granted\n".to_owned()
+            } else {
+                format!("{}take one back: loci permit --revoke ID\n", table(&rows))
+            }
         },
         || {
             let list: Vec<&Value> = standing.iter().map(|grant| &grant.record).collect();
@@ -165,6 +171,27 @@ pub fn grants(context: &Context, _: GrantsArgs) -> Outcome {
         },
     )?;
     Ok(if standing.is_empty() { Answer::No } else { Answer::Yes })
+}
+
+/// What the clock was allowed, in words; what another version wrote, as it stands.
+fn clock_grant(context: &Context, grant: &Grant) -> String {
+    let text = |key: &str| grant.record.get(key).and_then(Value::as_str);
+    let root = text("root").map(|root| context.shown(Path::new(root)));
+    match (grant.kind.as_str(), root, text("job")) {
+        ("enrol", Some(root), _) => {
+            let live = grant.record.get("live").and_then(Value::as_bool).unwrap_or(false);
+            let jobs = grant.record.get("accepted").and_then(Value::as_object).map_or(0, serde_json::Map::len);
+            let what = match (live, jobs) {
+                (true, _) => "all that it will hold".to_owned(),
+                (false, 1) => "1 job as it was".to_owned(),
+                (false, jobs) => format!("{jobs} jobs as they were"),
+            };
+            format!("the clock may fire in {root}: {what}")
+        }
+        ("accept", Some(root), Some(job)) => format!("{} in {root} as it was", shown::text(job)),
+        ("arm", Some(root), Some(job)) => format!("{} in {root} may call a model", shown::text(job)),
+        _ => shown::text(&grant.record.to_string()).to_string(),
+    }
 }
 
 fn row(context: &Context, grant: &Grant) -> Vec<String> {
@@ -183,7 +210,7 @@ fn row(context: &Context, grant: &Grant) -> Vec<String> {
             let content: String = text("content").chars().take(12).collect();
             (String::new(), format!("{} as it was: {files} files, content {content}", context.shown(Path::new(text("root")))))
         }
-        None => (String::new(), shown::text(&grant.record.to_string()).to_string()),
+        None => (String::new(), clock_grant(context, grant)),
     };
     vec![shown::text(&grant.id).to_string(), shown::text(&grant.kind).to_string(), who, what]
 }

@@ -236,9 +236,16 @@ impl<P: Processes> Clock<P> {
     pub(super) fn block(&mut self, name: &str, failure: Failure, notify: bool, now: Moment) {
         let entry = self.ledger.fold.failed(name, failure, now.wall);
         let told = entry.event != Event::Again;
-        let text = describe(name, &entry);
+        let mut text = describe(name, &entry);
         let report = serde_json::to_value(&entry).ok();
         let folder = entry.run.as_ref().map(|run| self.store.run_dir(run));
+        // A program that failed has said why; without that, "missing" is all that anybody hears.
+        let judged = self.slots.get(name).and_then(|slot| slot.record.judged.as_deref());
+        let failed = judged.is_some_and(|judged| entry.run.as_ref() == Some(&judged.run) && judged.lacks_and_failed());
+        if let Some(said) = folder.as_deref().filter(|_| failed).and_then(runs::first_error) {
+            text.push_str("; it said: ");
+            text.push_str(&said);
+        }
         self.ledger.append(entry);
         if let Some(serde_json::Value::Object(mut report)) = report.filter(|_| notify && told) {
             report.insert("folder".to_owned(), folder.map_or(serde_json::Value::Null, |folder| folder.to_string_lossy().into()));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::sys::disk;
+use crate::sys::{disk, shown};
 
 /// The file that is there as soon as the gate of a run was opened.
 #[must_use]
@@ -17,6 +17,19 @@ pub fn handed_back(folder: &Path) -> Option<i32> {
     let text = String::from_utf8_lossy(&start);
     let number = text.lines().find_map(|line| line.trim().strip_prefix("pid:")?.trim().parse::<i32>().ok())?;
     (number > 1).then_some(number)
+}
+
+/// The longest line of an error that is told, in characters.
+const MAX_SAID: usize = 200;
+
+/// What a run that failed said first on standard error, made fit for people; `None` where it said nothing.
+#[must_use]
+pub fn first_error(folder: &Path) -> Option<String> {
+    let (start, _) = disk::read_start(&folder.join("err"), 4096).ok()?;
+    let text = String::from_utf8_lossy(&start);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let (cut, more): (String, bool) = (line.chars().take(MAX_SAID).collect(), line.chars().count() > MAX_SAID);
+    Some(format!("{}{}", shown::text(&cut), if more { "…" } else { "" }))
 }
 
 /// Cuts an output that has grown too long: what is there goes to `NAME.1`, and the file begins anew.

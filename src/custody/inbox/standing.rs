@@ -78,6 +78,12 @@ pub struct Standing {
 }
 
 impl Standing {
+    /// Where it stands, in a word for people: of what is begun, that its change is in.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        if self.applied && !self.state.is_closed() { "applied" } else { self.state.word() }
+    }
+
     /// What came in after the answer was not answered: it would hide behind the word `done`.
     fn reopen(&mut self) {
         if self.state.is_closed() {

@@ -5,6 +5,7 @@ mod asked;
 mod delegate;
 mod extract;
 mod faults;
+mod firstday;
 mod grants;
 mod listing;
 mod mail;

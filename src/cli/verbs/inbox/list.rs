@@ -120,10 +120,10 @@ impl<'a> Object<'a> {
 pub(super) fn table(context: &Context, messages: &[Listed<'_>], out: &mut dyn Write) -> io::Result<()> {
     let width = |of: &dyn Fn(&Listed<'_>) -> usize| messages.iter().map(of).max().unwrap_or(0);
     let ids = width(&|message| message.shows.id.chars().count());
-    let states = width(&|message| message.standing.state.word().len());
+    let states = width(&|message| message.standing.word().len());
     let senders = width(&|message| sender(message).chars().count());
     for message in messages {
-        let (id, state, from) = (&message.shows.id, message.standing.state.word(), sender(message));
+        let (id, state, from) = (&message.shows.id, message.standing.word(), sender(message));
         let about = about(context, message);
         let row = format_args!("{id:<ids$}  {state:<states$}  {from:<senders$}  {about}");
         if about.is_empty() { writeln!(out, "{}", row.to_string().trim_end())? } else { writeln!(out, "{row}")? }

@@ -20,7 +20,8 @@ pub(super) fn run(context: &Context, mail: &Mail, id: &str) -> Outcome {
     let tag = random::hex20().map_err(|error| Failure::new("io", "failed to get a random tag").caused_by(&error))?;
     context.print(
         || {
-            let mut text = format!("{} for {}, {}\n", message.id, mail.name(), message.standing.state.word());
+            let applied = if message.standing.applied && message.standing.state.is_closed() { ", applied" } else { "" };
+            let mut text = format!("{} for {}, {}{applied}\n", message.id, mail.name(), message.standing.word());
             let from = shown::text(message.text("from").unwrap_or("?")).to_string();
             text += &fence::for_reader(&from, &tag, &plain(context, &message));
             for (name, data) in &held {

@@ -1,13 +1,11 @@
 //! `loci jobs accept|arm|disarm`: what a person allows of a job, and takes back.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::world::world;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
-use crate::cli::{Answer, Outcome, grant, near};
+use crate::cli::{Answer, Outcome, grant};
 use crate::clock::job::Action;
 use crate::clock::trust;
 use crate::custody::grants;
@@ -19,19 +17,19 @@ pub(super) fn allow(context: &Context, kind: &str, names: &[String], dry_run: bo
     }
     let world = world(context)?;
     let mut lines = Vec::new();
-    let mut barred = Vec::new();
+    let mut waiting = Vec::new();
     for name in names {
         if let Some(one) = world.looped(name)? {
             let (accept, arm) = trust::loop_hashes(&one, &world.root.dir);
-            if !world.trust.accepts(&one.job.name, &accept) {
-                barred.push(name);
+            if kind == "arm" && !world.trust.accepts(&one.job.name, &accept) {
+                waiting.push(name);
             }
             lines.push(world.line(kind, &one.job.name, if kind == "arm" { arm } else { accept }, None)?);
             continue;
         }
         let job = world.job(name)?;
-        if !world.trust.is_accepted(job, &world.root.dir) {
-            barred.push(name);
+        if kind == "arm" && !world.trust.is_accepted(job, &world.root.dir) {
+            waiting.push(name);
         }
         let body = match &job.action {
             Action::Wake { body, .. } if kind == "arm" => body.to_str().map(Value::from),
@@ -57,12 +55,11 @@ pub(super) fn allow(context: &Context, kind: &str, names: &[String], dry_run: bo
         || format!("{word}: {}\n", names.join(" ")),
         || json!({ "schema": 1, "done": !dry_run, "root": world.root.dir.to_string_lossy(), "grants": lines }),
     )?;
+    for name in &waiting {
+        context.say(&format!("note: {name} is not accepted yet: it does not run before that (loci jobs accept {name})"));
+    }
     if !world.trust.enrolled {
         context.say(&format!("note: the root is not enrolled: nothing fires (loci clock enroll {})", context.shown(&world.root.dir)));
-    }
-    // Both are wanted: what a person has seen of a job, and that it may cost something.
-    for name in barred.into_iter().filter(|_| kind == "arm" && world.trust.enrolled) {
-        context.say(&format!("note: {name} is not accepted as it is: loci jobs accept {}", near::word(Path::new(name))));
     }
     Ok(Answer::Yes)
 }

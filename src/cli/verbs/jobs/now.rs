@@ -14,7 +14,7 @@ use crate::cli::{Answer, Outcome, grant};
 use crate::clock::daemon;
 use crate::clock::engine::Why;
 use crate::clock::record::{Outcome as Came, Record};
-use crate::clock::runs::Run;
+use crate::clock::runs::{self, Run};
 use crate::clock::store::Store;
 use crate::sys::time::{Moment, Timestamp};
 use crate::sys::{shown, time};
@@ -76,6 +76,10 @@ fn report(context: &Context, folder: &Path, name: &str, outcome: Came, at: Optio
             let mut text = format!("{name}: {}\n", outcome.word());
             for lack in run.iter().flat_map(|run| &run.missing) {
                 text.push_str(&format!("  {lack}\n"));
+            }
+            let failed = judged.filter(|judged| judged.lacks_and_failed());
+            if let Some(said) = failed.and_then(|judged| runs::first_error(&folder.join("runs").join(&judged.run))) {
+                text.push_str(&format!("  it said: {said}\n"));
             }
             text
         },

@@ -9,7 +9,7 @@ use crate::cli::{Answer, Outcome};
 use crate::clock::engine::Why;
 use crate::clock::job::{Action, Job, Loadout};
 use crate::clock::record::Outcome as Came;
-use crate::clock::runs::Run;
+use crate::clock::runs::{self, Run};
 use crate::clock::schedule::{When, duration};
 use crate::clock::store::Store;
 use crate::sys::{shown, time};
@@ -100,6 +100,8 @@ fn details(world: &World, job: &Job, what: &str) -> Vec<(&'static str, String)> 
         rows.push(("last run", format!("{} for {}{exit}", judged.outcome.word(), time::to_second(judged.instant))));
         let run = Run::read(&folder.join(&judged.run));
         rows.extend(run.iter().flat_map(|run| &run.missing).map(|lack| ("missing", lack.to_string())));
+        let said = Some(folder.join(&judged.run)).filter(|_| judged.lacks_and_failed()).and_then(|folder| runs::first_error(&folder));
+        rows.extend(said.map(|said| ("said", said)));
         rows.push(("output", shown::path(&folder.join(&judged.run)).to_string()));
     }
     let counts = serde_json::to_value(&record.counts).unwrap_or_default();

@@ -8,6 +8,7 @@ use super::body;
 use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::near::word;
+use crate::custody::find;
 use crate::custody::inbox::Log;
 use crate::custody::maildir::Mailbox;
 use crate::sys::shown;
@@ -74,9 +75,11 @@ pub(super) fn about(context: &Context, owner: Option<&AgentId>, pinned: Option<&
 }
 
 /// What giving a directory up means for them; `None` where there are none.
-pub(super) fn words(context: &Context, mail: &[Open], owner: &str, dir: &Path) -> Vec<String> {
+pub(super) fn words(context: &Context, mail: &[Open], owner: &str, dir: &Path, done: bool) -> Vec<String> {
     let own = Mailbox::of(dir);
-    let (here, elsewhere): (Vec<&Open>, Vec<&Open>) = mail.iter().partition(|one| one.mailbox.dir() == own.dir());
+    // The inbox of whoever lives in the directory stays, whoever owns it.
+    let lived_in = find::identity(dir).is_some();
+    let (here, elsewhere): (Vec<&Open>, Vec<&Open>) = mail.iter().partition(|one| !lived_in && one.mailbox.dir() == own.dir());
     let count = |list: &[&Open]| match list {
         [_] => "1 open message".to_owned(),
         more => format!("{} open messages", more.len()),
@@ -98,7 +101,12 @@ pub(super) fn words(context: &Context, mail: &[Open], owner: &str, dir: &Path) -
         ));
     }
     if !lines.is_empty() {
-        lines.push(format!("hint: loci inbox {}   # first", word(Path::new(owner))));
+        let inbox = format!("loci inbox {}", word(Path::new(owner)));
+        lines.push(match (done, here.is_empty()) {
+            (false, _) => format!("hint: {inbox}   # first"),
+            (true, true) => format!("hint: {inbox}"),
+            (true, false) => format!("hint: loci own {} --as {}   # then: {inbox}", word(dir), word(Path::new(owner))),
+        });
     }
     lines
 }
