@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::context::Context;
+use super::failure::Failure;
 use crate::custody::asker::{self, Asker};
 use crate::custody::find;
 use crate::sys::lock::{self, Lock, LockError};
@@ -19,8 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// here, below the home, that is the top of a repository or carries a `.loci`.
 #[must_use]
 pub fn top(context: &Context, dir: &Path) -> PathBuf {
-    let named = context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from));
-    if let Some(root) = named {
+    if let Some(root) = named_root(context) {
         return context.absolute(&root);
     }
     let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
@@ -34,6 +34,21 @@ pub fn top(context: &Context, dir: &Path) -> PathBuf {
         return here;
     }
     marked.unwrap_or(dir).to_owned()
+}
+
+fn named_root(context: &Context) -> Option<PathBuf> {
+    context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from))
+}
+
+/// The places in and around a directory: below its [`top`], and beside that where it stands in no repository.
+#[must_use]
+pub fn places(context: &Context, dir: &Path) -> Vec<PathBuf> {
+    let top = top(context, dir);
+    let mut places = find::places_below(&top);
+    if named_root(context).is_none() {
+        places.extend(find::beside(&top, &context.home).iter().flat_map(|dir| find::places_below(dir)));
+    }
+    places
 }
 
 /// The lock for changes of one kind about one path: who comes second waits, a while.
@@ -54,7 +69,7 @@ pub fn agents(context: &Context) -> Vec<String> {
         let owns = card::owner(&place).and_then(Result::ok).map(|owner| owner.owner.value.to_string());
         lives.into_iter().chain(owns)
     };
-    let mut ids: Vec<String> = find::places_below(&top(context, &context.cwd)).into_iter().flat_map(of).collect();
+    let mut ids: Vec<String> = places(context, &context.cwd).into_iter().flat_map(of).collect();
     ids.sort_unstable();
     ids.dedup();
     ids
@@ -72,7 +87,7 @@ pub fn named(context: &Context, agent: AgentId, cwd: &Path, paths: &[PathBuf]) -
     let bound = top(context, cwd);
     let home = disk::canonical(&context.home).unwrap_or_else(|_| context.home.clone());
     // The whole home is not looked through for one body.
-    let places = if home.starts_with(&bound) { Vec::new() } else { find::places_below(&bound) };
+    let places = if home.starts_with(&bound) { Vec::new() } else { self::places(context, cwd) };
     let mut bodies = places.into_iter().filter(|place| find::lives(&agent, place));
     match (bodies.next(), bodies.next()) {
         (Some(body), None) => Asker { agent: Some(agent), body: Some(body) },
@@ -88,6 +103,20 @@ pub fn say_unknown(context: &Context, agent: &str) {
         let meant = meant(agent, known.iter().map(String::as_str));
         context.say(&format!("note: no agent {agent} is known in or around here{meant}"));
     }
+}
+
+/// An agent that is named has to be known in or around here.
+///
+/// # Errors
+/// Where it lives nowhere here and owns nothing.
+pub fn known(context: &Context, agent: &str, what: &str) -> Result<(), Failure> {
+    let known = agents(context);
+    if known.iter().any(|one| one == agent) {
+        return Ok(());
+    }
+    let meant = meant(agent, known.iter().map(String::as_str));
+    Err(Failure::new("asker", format!("failed to {what} as {agent}: no agent {agent} is known in or around here{meant}"))
+        .hint("loci tree   # who is"))
 }
 
 /// "; did you mean `…`?" where one of some words is near to one that is none of them.

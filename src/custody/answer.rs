@@ -36,8 +36,7 @@ pub enum Answered {
     Nobody(String),
 }
 
-/// How a person is named who asks by a verb.
-pub const HUMAN: &str = "human";
+pub use crate::text::name::HUMAN;
 
 /// Where an answer to a message would go; `home` holds the human's inbox.
 #[must_use]

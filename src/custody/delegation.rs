@@ -205,7 +205,10 @@ fn attempt_key(attempt: &Attempt<'_>, to: &str, targets: &[PathBuf], captured: &
     let body = attempt.asker.body.as_deref().unwrap_or(Path::new(""));
     let mut parts: Vec<&[u8]> =
         vec![b"attempt", attempt.asker.name().as_bytes(), body.as_os_str().as_bytes(), to.as_bytes(), captured.raw.as_bytes()];
-    parts.extend(targets.iter().map(|path| path.as_os_str().as_bytes()));
+    // A program may write by a name that is another one each time: a command is told from others by its words.
+    if captured.word != "command" {
+        parts.extend(targets.iter().map(|path| path.as_os_str().as_bytes()));
+    }
     key(&parts)
 }
 

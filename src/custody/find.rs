@@ -268,6 +268,21 @@ pub fn places_below(top: &Path) -> Vec<PathBuf> {
     carrying(top, Prune::Tags)
 }
 
+/// The places beside a directory that stands in no repository: what lies in the same folder and carries a `.loci`. A
+/// folder of agents need not be one itself. Beside the home, and what stands above it, lies nothing of anybody here.
+#[must_use]
+pub fn beside(top: &Path, home: &Path) -> Vec<PathBuf> {
+    let home = disk::canonical(home).unwrap_or_else(|_| home.to_owned());
+    let top = real::real(top, true).path;
+    let there = |path: &Path| matches!(disk::look(path), Ok(Some(_)));
+    let Some(parent) = top.parent().filter(|_| !home.starts_with(&top) && !there(&top.join(".git"))) else { return Vec::new() };
+    let dirs = disk::list_unsorted(parent).into_iter().flatten().filter(|entry| entry.kind == Kind::Dir);
+    let carries = |dir: &PathBuf| *dir != top && *dir != home && disk::is_dir(&dir.join(dotdirs::IDENTITY));
+    let mut found: Vec<PathBuf> = dirs.map(|entry| parent.join(entry.name)).filter(carries).collect();
+    found.sort_unstable();
+    found
+}
+
 fn carrying(top: &Path, prune: Prune) -> Vec<PathBuf> {
     let walked = places::walk(top, &Dotdirs::new::<String>([]), prune);
     walked.spots.into_iter().filter(|spot| spot.dotdirs.iter().any(|name| name == dotdirs::IDENTITY)).map(|spot| spot.path).collect()

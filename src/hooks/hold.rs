@@ -20,7 +20,8 @@ use crate::custody::asker::Asker;
 use crate::custody::jail::calls::{self, Call, Stage};
 use crate::custody::jail::{self, standing, witness};
 use crate::custody::slip::{self, Happened};
-use crate::custody::{self, Ruling, Surroundings, Verdict};
+use crate::custody::{self, Ruling, Surroundings, Verdict, find};
+use crate::sys::time::Moment;
 use crate::sys::{env, jail as kernel, process, shown, time};
 use crate::tree::dotdirs::Dotdirs;
 use crate::tree::settings::{Custody, REWRITE};
@@ -259,7 +260,13 @@ impl Happening<'_> {
     fn look(&self, session: &str, call: &Call, after: &mut After) {
         let Some(from) = call.launch.as_deref().or(call.cwd.as_deref()) else { return };
         let Ok(root) = jail::top(from, &self.surroundings.home, self.dotdirs) else { return };
-        let seen = witness::look(&root, call.since_ns, LOOK);
+        let begun = Moment::now().up;
+        let mut seen = witness::look(&root, call.since_ns, LOOK);
+        for dir in find::beside(&root, &self.surroundings.home) {
+            let more = witness::look(&dir, call.since_ns, LOOK.saturating_sub(Moment::now().up.saturating_sub(begun)));
+            seen.acts.extend(more.acts);
+            seen.incomplete |= more.incomplete;
+        }
         let ruling = custody::rule(&seen.acts, self.asker, self.surroundings);
         if seen.incomplete {
             after.notes.push("loci: the look at what a command has changed is incomplete: the time for it was over".to_owned());

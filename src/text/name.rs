@@ -19,12 +19,22 @@ pub struct NameError {
     pub rule: &'static str,
 }
 
+/// How a person is named who asks by a verb.
+pub const HUMAN: &str = "human";
+
+/// Words that stand where an id could, in messages, owners and answers, and mean no agent.
+const RESERVED: [&str; 6] = [HUMAN, "nobody", "somebody", "everybody", "anybody", "loci"];
+
 impl AgentId {
     /// Checks an id.
     ///
     /// # Errors
-    /// Where it breaks the rule.
+    /// Where it breaks the rule, or is a word that loci says of others.
     pub fn new(name: &str) -> Result<Self, NameError> {
+        if RESERVED.contains(&name) {
+            let rule = "loci says that word of people and of whom it does not know; take another one";
+            return Err(NameError { name: name.to_owned(), what: "agent id", rule });
+        }
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let fits = (1..=63).contains(&name.len())
             && name.bytes().all(|byte| plain(byte) || byte == b'-')
@@ -38,6 +48,12 @@ impl AgentId {
                 rule: "1 to 63 characters, lower-case letters, digits and hyphens, the first one a letter or a digit",
             })
         }
+    }
+
+    /// A person who asks by a verb: no agent has that id.
+    #[must_use]
+    pub fn human() -> Self {
+        Self(HUMAN.to_owned())
     }
 
     /// The id that is nearest to some name: lower case, what does not fit is a hyphen. `None` where
@@ -102,6 +118,7 @@ mod tests {
 
         #[test]
         fn what_fits_the_rule_is_an_id_and_nearest_to_itself(id in "[a-z0-9]([a-z0-9]|-[a-z0-9]){0,30}") {
+            prop_assume!(!RESERVED.contains(&id.as_str()));
             prop_assert_eq!(AgentId::new(&id).unwrap().to_string(), id.clone());
             prop_assert_eq!(AgentId::nearest(&id).unwrap().to_string(), id);
         }
@@ -121,6 +138,14 @@ mod tests {
         for bad in ["", "-a", "A", "a b", "a/b", "..", "a\n", "é", &"a".repeat(64)] {
             assert!(AgentId::new(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn words_that_loci_says_of_others_are_no_ids() {
+        for word in RESERVED {
+            assert!(AgentId::new(word).unwrap_err().to_string().contains("take another one"), "{word}");
+        }
+        assert_eq!(AgentId::human().as_str(), HUMAN);
     }
 
     #[test]

@@ -12,7 +12,6 @@ use crate::cli::context::Context;
 use crate::cli::failure::Failure;
 use crate::cli::{Answer, Outcome, grant, near};
 use crate::custody::act::{Act, ActKind};
-use crate::custody::answer::HUMAN;
 use crate::custody::asker::{self, Asker};
 use crate::custody::delegation::{self, Attempt, Change, Read};
 use crate::custody::grants;
@@ -68,7 +67,7 @@ pub struct Args {
 pub(super) fn sender(context: &Context) -> Result<Asker, Failure> {
     let (asker, _) = asker::here(&context.env, &context.cwd)?;
     if asker.agent.is_none() && grant::person(context) == Person::Yes {
-        return Ok(Asker { agent: Some(AgentId::new(HUMAN)?), body: None });
+        return Ok(Asker { agent: Some(AgentId::human()), body: None });
     }
     Ok(asker)
 }

@@ -14,6 +14,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, grant, near};
 use crate::custody::asker::{self, Asker};
+use crate::custody::find;
 use crate::custody::jail::harvest::{self, Layer};
 use crate::custody::jail::{self, Found, Planned, Point, Use, Zone, calls};
 use crate::custody::person::Person;
@@ -193,13 +194,19 @@ fn ready(context: &Context, args: &Args) -> Result<Ready, Failure> {
         None => asker(context, &root)?,
     };
     let surroundings = grant::surroundings(context)?;
-    let mut found = jail::scan(&root, &asker, &surroundings, time::now());
+    let beside = beside(context, &root);
+    let mut found = jail::scan(&root, &beside, &asker, &surroundings, time::now());
     // A call may have gone anywhere; what belongs to the session's own tree is held all the same.
     if let Some(launch) = call.as_ref().and_then(|call| call.launch.as_deref()).filter(|dir| disk::is_dir(dir)) {
         let launch = top(context, launch)?;
         if !root.starts_with(&launch) {
-            found.add(jail::scan(&launch, &asker, &surroundings, time::now()));
+            found.add(jail::scan(&launch, &self::beside(context, &launch), &asker, &surroundings, time::now()));
         }
+    }
+    if named_root(context).is_none() && call.is_none() && !disk::is_dir(&root.join(".git")) && !disk::is_file(&root.join(".git")) {
+        let and = if beside.is_empty() { "" } else { ", and what is owned beside it" };
+        let dir = shown::path(&root);
+        found.notes.push(format!("held from {dir} down{and}; nothing above, since it is in no repository (--root DIR names another one)"));
     }
     let own = whole::of_its_own(context, &asker, args.embodied, args.dry_run)?;
     for one in &own {
@@ -229,14 +236,26 @@ fn asker(context: &Context, root: &Path) -> Result<Asker, Failure> {
         let message = format!("failed to run as {id}: only a person may run as another agent ({evidence})");
         return Err(Failure::new("asker", message).hint("loci exec -- COMMAND"));
     }
-    Ok(near::named(context, id, &context.cwd, &[root.to_owned()]))
+    let named = near::named(context, id.clone(), &context.cwd, &[root.to_owned()]);
+    if named.body.is_none() {
+        near::known(context, id.as_str(), "run")?;
+    }
+    Ok(named)
+}
+
+fn named_root(context: &Context) -> Option<PathBuf> {
+    context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from))
+}
+
+/// What lies beside the top; nothing where that was named.
+fn beside(context: &Context, top: &Path) -> Vec<PathBuf> {
+    if named_root(context).is_some() { Vec::new() } else { find::beside(top, &context.home) }
 }
 
 /// How far is looked: the root that was named, else the outermost directory up from here, below the
 /// home, that is the top of a repository or carries a dotdir.
 fn top(context: &Context, from: &Path) -> Result<PathBuf, Failure> {
-    let named = context.flags.root.clone().or_else(|| context.env.get(env::LOCI_ROOT).map(PathBuf::from));
-    if let Some(root) = named {
+    if let Some(root) = named_root(context) {
         return Ok(disk::canonical(&context.absolute(&root))?);
     }
     let dotdirs: Dotdirs = settings::load(&context.home).map(|settings| settings.dotdirs).unwrap_or_default();

@@ -13,7 +13,7 @@ use crate::cli::{Answer, Outcome};
 use crate::custody::answer::{self, HandoverError};
 use crate::custody::asker::Asker;
 use crate::custody::maildir::Mailbox;
-use crate::custody::{find, inbox, letter};
+use crate::custody::{inbox, letter};
 use crate::sys::{disk, shown, time};
 
 /// Tell an owner what you read and what you want, for a write that was refused
@@ -107,7 +107,7 @@ fn filed_by(context: &Context, id: &str) -> Option<(String, Option<String>)> {
     let top = near::top(context, &context.cwd);
     let home = disk::canonical(&context.home).ok()?;
     // The whole home is not looked through for one message.
-    let places = if home.starts_with(&top) { Vec::new() } else { find::places_below(&top) };
+    let places = if home.starts_with(&top) { Vec::new() } else { near::places(context, &context.cwd) };
     let boxes = places.iter().map(|place| Mailbox::of(place)).chain(std::iter::once(Mailbox::of_human(&context.home)));
     boxes.filter(Mailbox::exists).find_map(|mailbox| {
         let log = inbox::Log::read(&mailbox).ok()?;

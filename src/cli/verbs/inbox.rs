@@ -24,7 +24,7 @@ use crate::custody::person::Person;
 use crate::custody::trail;
 use crate::sys::lock::Lock;
 use crate::sys::{shown, time};
-use crate::text::name::AgentId;
+use crate::text::name::{AgentId, HUMAN};
 use crate::text::near as text_near;
 use crate::tree::{card, settings};
 
@@ -138,6 +138,7 @@ fn mail(context: &Context, named: Option<&str>) -> Result<Mail, Failure> {
         context.say(&format!("note: {}", note.0));
     }
     let agent = match named.or(context.flags.asker.as_deref()) {
+        Some(HUMAN) => return Err(Failure::new("name", "failed to find the inbox of human: that is no agent").hint("cd && loci inbox")),
         Some(id) => Some(AgentId::new(id)?),
         None => asker.agent.clone(),
     };
@@ -151,7 +152,7 @@ fn mail(context: &Context, named: Option<&str>) -> Result<Mail, Failure> {
 /// The inboxes of an agent: its body's, and those of directories that it owns whose messages had no
 /// body to go to.
 fn boxes(context: &Context, agent: &AgentId, asker: &Asker) -> Result<Vec<Mailbox>, Failure> {
-    let places = find::places_below(&near::top(context, &context.cwd));
+    let places = near::places(context, &context.cwd);
     let own = asker.body.clone().filter(|_| asker.agent.as_ref() == Some(agent));
     let body =
         own.or_else(|| find::body_of(agent, &context.cwd)).or_else(|| places.iter().find(|place| find::lives(agent, place)).cloned());
@@ -215,7 +216,7 @@ fn holder(context: &Context, own: Mail, id: &str) -> Result<Mail, Failure> {
     }
     let mut theirs: Option<AgentId> = None;
     let mut found = ours.clone();
-    for place in find::places_below(&near::top(context, &context.cwd)) {
+    for place in near::places(context, &context.cwd) {
         let mailbox = Mailbox::of(&place);
         if own.boxes.iter().any(|one| one.dir() == mailbox.dir()) || !mailbox.exists() {
             continue;

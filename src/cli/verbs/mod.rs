@@ -41,10 +41,13 @@ pub mod trust;
 pub mod unequip;
 pub mod whose;
 
+use std::path::Path;
+
 use clap::Subcommand;
 
-use super::Outcome;
 use super::context::Context;
+use super::failure::Failure;
+use super::{Outcome, near};
 
 /// What can be done.
 #[derive(Debug, Subcommand)]
@@ -149,11 +152,45 @@ impl Verb {
     }
 }
 
+impl Verb {
+    /// Whether it can be said of another directory where the agent stands. Words of the others are about where they
+    /// are called, and a flag that is passed over would look like an answer about there.
+    fn takes_at(&self) -> bool {
+        matches!(
+            self,
+            Self::Where(_)
+                | Self::Resolve(_)
+                | Self::Explain(_)
+                | Self::Show(_)
+                | Self::Toggle(_)
+                | Self::Equip(_)
+                | Self::Unequip(_)
+                | Self::Sets(_)
+                | Self::Loadout(_)
+                | Self::Hooks(_)
+                | Self::Help(_)
+        )
+    }
+}
+
 /// Runs a verb.
 ///
 /// # Errors
-/// Whatever keeps the verb from being carried out.
+/// Whatever keeps the verb from being carried out; `--at` with one that acts where it is called.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
+    if let Some(at) = context.flags.at.as_deref().filter(|_| !verb.takes_at()) {
+        let mut words = context.argv.iter().map(|word| word.to_string_lossy());
+        let mut rest = String::new();
+        while let Some(one) = words.next() {
+            match &*one {
+                "--at" => _ = words.next(),
+                other if other.starts_with("--at=") => {}
+                other => rest += &format!(" {}", near::word(Path::new(other))),
+            }
+        }
+        return Err(Failure::new("usage", "failed to use --at: this verb acts where it is called")
+            .hint(format!("cd {} && loci{rest}", near::word(at))));
+    }
     match verb {
         Verb::Where(args) => whose::run(context, args),
         Verb::Tree(args) => tree::run(context, args),

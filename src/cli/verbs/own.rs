@@ -314,7 +314,7 @@ pub(super) fn body(context: &Context, owner: &AgentId, dir: &Path, named: Option
     if let Some(body) = find::body_of(owner, dir) {
         return Ok(Some(body));
     }
-    let places = find::places_below(&near::top(context, dir));
+    let places = near::places(context, dir);
     let bodies: Vec<PathBuf> = places.into_iter().filter(|place| find::lives(owner, place)).collect();
     match bodies.as_slice() {
         [] => Ok(None),

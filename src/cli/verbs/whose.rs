@@ -47,8 +47,8 @@ fn bound(context: &Context, place: Option<&Path>, path: &Path) -> Option<PathBuf
 /// Where the settings can't be read.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let settings = settings::load(&context.home)?;
-    let asked = args.path.or_else(|| context.flags.at.clone()).unwrap_or_default();
-    let asked = context.absolute(&asked);
+    let at = context.flags.at.as_deref().map_or_else(|| context.cwd.clone(), |at| context.absolute(at));
+    let asked = args.path.map_or_else(|| at.clone(), |path| at.join(path));
     let real = real::real(&asked, true);
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     if let Some(trouble) = &real.trouble {

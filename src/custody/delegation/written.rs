@@ -71,7 +71,14 @@ pub(super) fn write_letter(
     let whose = if to == "human" { "the human's".to_owned() } else { format!("{to}'s") };
     let from = attempt.asker.name();
     let mut body = match &captured.idea {
-        None => format!("{from} tried to change what is {whose}, and was refused. What it changes was captured and is not applied.\n"),
+        None => {
+            let what = match captured.word {
+                "none" => "",
+                "command" => " The command stands below; what it would have changed was not captured.",
+                _ => " What it changes was captured and is not applied.",
+            };
+            format!("{from} tried to change what is {whose}, and was refused.{what}\n")
+        }
         Some(idea) => format!("{from} asks for a change of what is {whose}.\n\n## Idea\n\n{}", fence::block("markdown", idea)),
     };
     if let Some(note) = &owner.note {

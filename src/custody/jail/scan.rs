@@ -65,11 +65,24 @@ struct Marks {
     dirs: BTreeSet<(PathBuf, &'static str)>,
 }
 
-/// Looks at the tree below `root`, a real directory, and at what is the machine's own.
+impl Marks {
+    fn add(&mut self, other: Self) {
+        self.places.extend(other.places);
+        self.gits.extend(other.gits);
+        self.walls.extend(other.walls);
+        self.dirs.extend(other.dirs);
+    }
+}
+
+/// Looks at the tree below `root`, a real directory, at the places `beside` it, and at what is the machine's own.
 #[must_use]
-pub fn scan(root: &Path, asker: &Asker, surroundings: &Surroundings, now: Timestamp) -> Found {
+pub fn scan(root: &Path, beside: &[PathBuf], asker: &Asker, surroundings: &Surroundings, now: Timestamp) -> Found {
     let mut found = Found { above: vec![root.to_owned()], ..Found::default() };
-    let marks = marks(root, &surroundings.wall, &mut found);
+    let mut marks = marks(root, &surroundings.wall, &mut found);
+    for dir in beside {
+        marks.add(self::marks(dir, &surroundings.wall, &mut found));
+        marks.places.push(dir.clone());
+    }
     let own_memory = asker.body.as_ref().map(|body| body.join(".loci/memory"));
     for (dir, first) in &marks.dirs {
         for (names, _) in wall::rows().filter(|(names, _)| names.first() == Some(first)) {

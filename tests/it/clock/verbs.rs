@@ -34,6 +34,11 @@ fn a_job_now_is_judged_like_any_run_and_leaves_the_others_alone() {
     for part in ["dormant", "loci jobs arm m", "24 runs a day", "1h, then 10s to end"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    let armed = world.loci(&["jobs", "arm", "m"]).exits(0);
+    assert!(!armed.stderr.contains("not accepted"), "{}", armed.stderr);
+    world.job("m", "when: {every: 2h}\nrun: claude -p x", "");
+    let armed = world.loci(&["jobs", "arm", "m"]).exits(0);
+    assert!(armed.stderr.contains("note: m is not accepted yet: it does not run before that (loci jobs accept m)"), "{}", armed.stderr);
     let none = world.loci(&["jobs", "run", "ab"]).exits(2);
     assert!(none.stderr.contains("no job is called `ab`"), "{}", none.stderr);
 }

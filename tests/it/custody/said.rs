@@ -110,3 +110,54 @@ fn what_is_worn_in_anothers_directory_is_handed_over() {
     assert_eq!(changes, ["command", "command", "command"]);
     assert!(world.path("home/repo/owned/.loci/rules/r.md").exists());
 }
+
+/// `--at` is obeyed or refused, by each verb.
+#[test]
+fn where_the_agent_stands_is_obeyed_or_refused() {
+    let world = Sandbox::new();
+    world.file("home/repo/bob/.loci/agent.md", "---\nid: bob\n---\n").file("home/repo/bob/README.md", "x\n");
+    world.file("home/repo/alice/.loci/agent.md", "---\nid: alice\n---\n").dir("home/repo/.git");
+    let refusing: &[&[&str]] = &[
+        &["inbox"],
+        &["jobs"],
+        &["ledger"],
+        &["trail"],
+        &["run", "bob", "hi"],
+        &["exec", "--", "true"],
+        &["tree"],
+        &["doctor"],
+        &["check", "x"],
+        &["own", "x", "--as", "bob"],
+        &["disown", "x"],
+        &["new", "x"],
+        &["inherit", "bob", "x"],
+        &["permit", "bob", "x", "--for", "1m"],
+        &["delegate", "bob", "--reads", "x", "--idea", "y"],
+        &["handover", "1", "x"],
+        &["requests"],
+        &["approve", "1"],
+        &["deny", "1", "--why", "x"],
+        &["grants"],
+        &["trust", "x"],
+        &["connect", "claude"],
+        &["disconnect", "claude"],
+        &["clock", "status"],
+        &["loop", "list"],
+        &["mirror", "attach", "x"],
+        &["templates"],
+        &["init"],
+    ];
+    for words in refusing {
+        let run = world.loci("home/repo/alice", ["--at", "../bob"].iter().chain(words.iter()));
+        assert!(run.stderr.contains("failed to use --at"), "{words:?}: {}", run.stderr);
+        run.exits(2);
+    }
+    let hinted = world.loci("home/repo/alice", ["inbox", "--open", "--at", "../bob"]).exits(2);
+    assert!(hinted.stderr.contains("hint: cd ../bob && loci inbox --open"), "{}", hinted.stderr);
+    let found = world.loci("home", ["where", "--at", "repo/bob", "README.md"]).exits(0);
+    assert!(!found.stdout.contains("does not exist"), "{}", found.stdout);
+    for words in [&["show"][..], &["resolve", "skills"], &["hooks"], &["where"], &["sets"]] {
+        let run = world.loci("home/repo/alice", words.iter().chain(["--at", "../bob"].iter()));
+        assert!(!run.stderr.contains("failed to use --at"), "{words:?}: {}", run.stderr);
+    }
+}

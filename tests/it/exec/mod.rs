@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod beside;
 mod capture;
 mod corpus;
 mod degrade;

@@ -10,7 +10,6 @@ use crate::cli::failure::Failure;
 use crate::cli::grant;
 use crate::cli::near::word;
 use crate::custody::act::{Act, ActKind};
-use crate::custody::answer::HUMAN;
 use crate::custody::asker::Asker;
 use crate::custody::changes::FileChange;
 use crate::custody::delegation::{self, Attempt, Change};
@@ -122,7 +121,7 @@ fn made(absent: &[PathBuf]) -> impl Iterator<Item = &Path> {
 /// Who the mail is from: a person who is in no body is the human.
 pub(super) fn sender(context: &Context, asker: &Asker) -> Result<Asker, Failure> {
     if asker.agent.is_none() && grant::person(context) == Person::Yes {
-        return Ok(Asker { agent: Some(AgentId::new(HUMAN)?), body: None });
+        return Ok(Asker { agent: Some(AgentId::human()), body: None });
     }
     Ok(asker.clone())
 }
