@@ -18,6 +18,7 @@ use crate::tree::card::{self, CardError};
 use crate::tree::climb;
 use crate::tree::dotdirs::{self, Dotdirs};
 use crate::tree::places::{self, Prune};
+use crate::tree::worktree::Around;
 use crate::tree::{real, settings};
 
 /// Who lives in a body.
@@ -120,6 +121,7 @@ struct Look<'a> {
     state: PathBuf,
     known: BTreeMap<PathBuf, Option<Station>>,
     seen: real::Seen,
+    around: Around,
 }
 
 impl<'a> Look<'a> {
@@ -139,6 +141,7 @@ impl<'a> Look<'a> {
             state: real(&surroundings.state),
             known: BTreeMap::new(),
             seen,
+            around: Around::default(),
         }
     }
 
@@ -190,7 +193,7 @@ impl<'a> Look<'a> {
         found
     }
 
-    fn read_station(&self, dir: &Path) -> Option<Station> {
+    fn read_station(&mut self, dir: &Path) -> Option<Station> {
         let (owner, agent) = card::both(dir);
         let home = self.is_home(dir);
         if owner.is_none() && agent.is_none() && !home {
@@ -198,7 +201,7 @@ impl<'a> Look<'a> {
         }
         let identity = agent.map(|agent| agent.map_or_else(|error| error.path, |card| card.path));
         let others = matches!(&owner, Some(Ok(owner)) if self.asker.agent.as_ref() != Some(&owner.owner.value));
-        let copy = others && !home && worktree::is_copy(dir);
+        let copy = others && !home && worktree::is_copy_in(dir, self.around.of(dir).as_ref());
         Some(Station { dir: dir.to_owned(), home, owner: owner.map(|owner| owner_file(dir, owner)), identity, copy })
     }
 

@@ -4,14 +4,23 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::tree::{card, worktree};
+use crate::tree::{
+    card,
+    worktree::{self, Linked},
+};
 
 /// Whether an owned directory is the copy that a separate worktree has of one that is guarded in the
 /// shared tree. Git's own records have to agree in both directions, the worktree has to be on a
 /// branch, and the original has to be there with the same owner.
 #[must_use]
 pub fn is_copy(owned: &Path) -> bool {
-    let original = worktree::around(owned).filter(|linked| linked.on_branch).and_then(|linked| linked.original(owned));
+    is_copy_in(owned, worktree::around(owned).as_ref())
+}
+
+/// As [`is_copy`], for whoever knows already which worktree the directory lies in.
+#[must_use]
+pub fn is_copy_in(owned: &Path, linked: Option<&Linked>) -> bool {
+    let original = linked.filter(|linked| linked.on_branch).and_then(|linked| linked.original(owned));
     original.is_some_and(|original| match (card::owner(owned), card::owner(&original)) {
         (Some(Ok(copy)), Some(Ok(original))) => copy.owner.value == original.owner.value,
         _ => false,

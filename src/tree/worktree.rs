@@ -1,5 +1,6 @@
 //! Linked worktrees of git: which directory of the shared checkout one is the copy of.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::climb;
@@ -34,6 +35,35 @@ impl Linked {
 #[must_use]
 pub fn around(dir: &Path) -> Option<Linked> {
     at(climb::nearest(dir, |dir| !matches!(disk::look(&dir.join(".git")), Ok(None)))?)
+}
+
+/// As [`around`] for many directories that are asked about as of one moment: what lies above them is looked at once.
+#[derive(Debug, Default)]
+pub struct Around {
+    known: BTreeMap<PathBuf, Option<Linked>>,
+}
+
+impl Around {
+    /// The linked worktree that a real directory lies in.
+    pub fn of(&mut self, dir: &Path) -> Option<Linked> {
+        let mut passed = Vec::new();
+        let mut found = None;
+        for dir in climb::up(dir) {
+            if let Some(known) = self.known.get(dir) {
+                found.clone_from(known);
+                break;
+            }
+            passed.push(dir);
+            if !matches!(disk::look(&dir.join(".git")), Ok(None)) {
+                found = at(dir);
+                break;
+            }
+        }
+        for dir in passed {
+            self.known.insert(dir.to_owned(), found.clone());
+        }
+        found
+    }
 }
 
 /// The file of the shared checkout that one in a linked worktree is the copy of; any other path is itself, and

@@ -11,13 +11,14 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::plan::{Point, Zone};
 use crate::custody::act::{Act, ActKind};
 use crate::custody::asker::Asker;
+use crate::custody::judge::OwnerFile;
 use crate::custody::ruling::{Surroundings, Verdict, Why};
-use crate::custody::{grants, judge, rule_at, wall};
+use crate::custody::{find, grants, judge, wall};
 use crate::sys::disk::{self, Kind};
 use crate::sys::shown;
 use crate::sys::time::Timestamp;
+use crate::tree::climb;
 use crate::tree::marks::{self, Go};
-use crate::tree::{card, climb};
 
 /// How many files of others' directories are looked at for further names.
 const MAX_LINKED: usize = 2_000;
@@ -62,7 +63,7 @@ struct Marks {
     places: Vec<PathBuf>,
     gits: Vec<PathBuf>,
     walls: BTreeSet<PathBuf>,
-    dirs: BTreeSet<(PathBuf, &'static str)>,
+    dirs: BTreeMap<(PathBuf, &'static str), Kind>,
 }
 
 impl Marks {
@@ -84,9 +85,14 @@ pub fn scan(root: &Path, beside: &[PathBuf], asker: &Asker, surroundings: &Surro
         marks.places.push(dir.clone());
     }
     let own_memory = asker.body.as_ref().map(|body| body.join(".loci/memory"));
-    for (dir, first) in &marks.dirs {
+    for ((dir, first), kind) in &marks.dirs {
+        // What was just seen to be a directory is not looked at again for each name in it.
+        let inside = (*kind == Kind::Dir).then(|| dir.join(first));
         for (names, _) in wall::rows().filter(|(names, _)| names.first() == Some(first)) {
-            close(dir, names, own_memory.as_deref(), &mut found);
+            match (&inside, names) {
+                (Some(inside), [_, rest @ ..]) => close(inside, rest, own_memory.as_deref(), &mut found),
+                _ => close(dir, names, own_memory.as_deref(), &mut found),
+            }
         }
     }
     marks.walls.iter().for_each(|path| wall_off(path.clone(), &mut found));
@@ -116,7 +122,7 @@ fn marks(root: &Path, globs: &[String], found: &mut Found) -> Marks {
             marks.places.push(dir.to_owned());
         }
         if let Some(first) = std::str::from_utf8(name).ok().and_then(|name| firsts.get(name)) {
-            marks.dirs.insert((dir.to_owned(), first));
+            marks.dirs.insert((dir.to_owned(), first), kind);
         }
         if let Some(globs) = &globs {
             let path = dir.join(OsStr::from_bytes(name));
@@ -248,9 +254,11 @@ fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>
 fn places(root: &Path, places: &[PathBuf], asker: &Asker, surroundings: &Surroundings, now: Timestamp, found: &mut Found) {
     let dirs: Vec<&Path> = std::iter::once(root).chain(places.iter().map(PathBuf::as_path)).collect();
     let act = |dir: &&Path| Act { kind: ActKind::Create, path: dir.join(ANYTHING), follow: false, below: false };
-    let ruling = rule_at(&dirs.iter().map(act).collect::<Vec<_>>(), asker, surroundings, now);
+    let facts = find::facts(&dirs.iter().map(act).collect::<Vec<_>>(), asker, surroundings, now);
+    // Where the bodies of the owners are matters to whoever delegates, not here.
+    let ruling = judge::judge(&facts, asker);
     let mut looked = 0;
-    for (dir, act) in dirs.iter().zip(&ruling.acts) {
+    for ((dir, act), facts) in dirs.iter().zip(&ruling.acts).zip(&facts.acts) {
         let whose = act.owner.as_ref().map_or("somebody", |owner| owner.who.name()).to_owned();
         let (zone, whose) = match (act.verdict, &act.why) {
             (Verdict::Refuse, Why::Wall(_)) => (Zone::Walled, whose),
@@ -267,15 +275,18 @@ fn places(root: &Path, places: &[PathBuf], asker: &Asker, surroundings: &Surroun
         }
         let Some(owner) = act.owner.as_ref().filter(|_| zone == Zone::Theirs) else { continue };
         if owner.dir == **dir || *dir == root {
-            inside(dir, &owner.dir, &mut looked, found);
+            let commons = facts.up.iter().filter(|station| station.dir == owner.dir).find_map(|station| match &station.owner {
+                Some((_, OwnerFile::Clear { commons, .. })) => Some(commons.as_slice()),
+                _ => None,
+            });
+            inside(dir, &owner.dir, commons.unwrap_or_default(), &mut looked, found);
         }
     }
 }
 
 /// What in an owned directory is common, and which of its files have another name elsewhere.
-fn inside(dir: &Path, base: &Path, looked: &mut usize, found: &mut Found) {
-    let globs = card::owner(base).and_then(Result::ok).map(|owner| owner.commons).unwrap_or_default();
-    let set = judge::commons_set(&globs);
+fn inside(dir: &Path, base: &Path, commons: &[String], looked: &mut usize, found: &mut Found) {
+    let set = judge::commons_set(commons);
     if set.is_empty() && *looked >= MAX_LINKED {
         return;
     }
