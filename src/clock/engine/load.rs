@@ -15,8 +15,8 @@ use crate::sys::time::Moment;
 /// In how many sweeps one looks at everything, whatever the folder says.
 const FULL: u64 = 10;
 
-/// How many files the others look at: where a folder is watched there is nothing for them to find.
-const SLICE: usize = 200;
+/// How many files the others look at.
+const SLICE: usize = 1_000;
 
 /// The most jobs of one root.
 const MAX_JOBS: usize = 100_000;
