@@ -45,6 +45,9 @@ pub fn where_to(message: &Message, home: &Path) -> Answered {
     if from == HUMAN {
         return Answered::To { id: String::new(), to: from, inbox: Mailbox::of_human(home).dir().to_owned() };
     }
+    if from == "nobody" {
+        return Answered::Nobody("who asked is no agent, and has no inbox".to_owned());
+    }
     let Ok(id) = AgentId::new(&from) else { return Answered::Nobody("the message names no sender".to_owned()) };
     match body_of_sender(message, &id, home) {
         Ok(body) => Answered::To { id: String::new(), to: from, inbox: Mailbox::of(&body).dir().to_owned() },
@@ -58,9 +61,6 @@ fn body_of_sender(message: &Message, id: &AgentId, home: &Path) -> Result<PathBu
     if let Some(body) = message.text("from_body").map(PathBuf::from) {
         let lives = body.is_absolute() && find::lives(id, &body);
         return if lives { Ok(body) } else { Err(format!("{id} does not live in {} any more", shown::path(&body))) };
-    }
-    if id.as_str() == "nobody" {
-        return Err("who asked is no agent, and has no inbox".to_owned());
     }
     let filed = message.text("cwd").map(PathBuf::from).or_else(|| message.list("targets").first().map(PathBuf::from));
     let around = filed.filter(|dir| dir.is_absolute()).and_then(|dir| jail::top(&dir, home, &Dotdirs::new::<String>([])).ok());

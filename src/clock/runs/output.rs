@@ -27,7 +27,9 @@ const MAX_SAID: usize = 200;
 pub fn first_error(folder: &Path) -> Option<String> {
     let (start, _) = disk::read_start(&folder.join("err"), 4096).ok()?;
     let text = String::from_utf8_lossy(&start);
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // What loci notes on the way is no reason.
+    let line = lines().find(|line| !line.starts_with("loci: note: ")).or_else(|| lines().next())?;
     let (cut, more): (String, bool) = (line.chars().take(MAX_SAID).collect(), line.chars().count() > MAX_SAID);
     Some(format!("{}{}", shown::text(&cut), if more { "…" } else { "" }))
 }
