@@ -1,6 +1,6 @@
 //! The wall: what only a person writes, whoever asks.
 //!
-//! The table of names in [`rows`], matched against real paths; pure. Two kinds of hits: a path *in* the wall, and
+//! The table of names in `rows.rs`, matched against real paths; pure. Two kinds of hits: a path *in* the wall, and
 //! a path that *covers* it (renaming `.claude` away takes the settings in it along).
 
 mod rows;

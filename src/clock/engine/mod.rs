@@ -2,7 +2,7 @@
 //! time is a process of its own.
 //!
 //! What is right is decided by [`super::decide`]; this finds what it has to know, and does what it says.
-//! Time is an argument of every tick, and processes are behind [`Processes`], so that a test can let a
+//! Time is an argument of every tick, and processes are behind [`Processes`](crate::clock::runs::Processes), so that a test can let a
 //! year pass.
 
 mod fire;

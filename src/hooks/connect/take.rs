@@ -14,7 +14,7 @@ use crate::sys::plan::{Plan, Step};
 /// What taking the relays out takes.
 ///
 /// # Errors
-/// As [`connect`].
+/// As [`connect`](super::connect).
 pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Result<Change, ConnectError> {
     let file = ground.file(adapter, reach)?;
     let mut change =

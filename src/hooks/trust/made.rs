@@ -14,7 +14,7 @@ fn made_file(state: &Path) -> PathBuf {
     state.join("bodies.jsonl")
 }
 
-/// What of the files that `loci new` writes is trusted for it, with their digests: what [`inside`] would find.
+/// What of the files that `loci new` writes is trusted for it, with their digests: what [`inside`](fn@super::inside) would find.
 #[must_use]
 pub fn written<'a>(files: impl Iterator<Item = (&'a Path, &'a [u8])>) -> BTreeMap<PathBuf, String> {
     let concerned = |rel: &Path| {
