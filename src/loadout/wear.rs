@@ -103,7 +103,15 @@ pub fn begin(level: &Level, what: &str) -> Result<(Held, Settled), LoadoutError>
 /// # Errors
 /// [`LoadoutError::Conflict`] where they do not fit.
 pub fn plan(level: &Level, sets: &[&Set], vendor: bool) -> Result<Decision, LoadoutError> {
-    let decision = decide(&find::items(level).items, sets, vendor);
+    /// The list of a folder in which somebody renames may show a file under both names: what is so stays so.
+    const LOOKS: usize = 5;
+    let mut decision = decide(&find::items(level).items, sets, vendor);
+    for _ in 1..LOOKS {
+        if decision.conflicts.is_empty() {
+            break;
+        }
+        decision = decide(&find::items(level).items, sets, vendor);
+    }
     if decision.conflicts.is_empty() { Ok(decision) } else { Err(LoadoutError::Conflict(decision.conflicts)) }
 }
 
