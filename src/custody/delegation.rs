@@ -205,11 +205,17 @@ fn attempt_key(attempt: &Attempt<'_>, to: &str, targets: &[PathBuf], captured: &
     let body = attempt.asker.body.as_deref().unwrap_or(Path::new(""));
     let mut parts: Vec<&[u8]> =
         vec![b"attempt", attempt.asker.name().as_bytes(), body.as_os_str().as_bytes(), to.as_bytes(), captured.raw.as_bytes()];
-    // A program may write by a name that is another one each time: a command is told from others by its words.
-    if captured.word != "command" {
-        parts.extend(targets.iter().map(|path| path.as_os_str().as_bytes()));
-    }
+    let targets: Vec<&Path> = targets.iter().map(|path| if captured.word == "command" { steady(path) } else { path }).collect();
+    parts.extend(targets.iter().map(|path| path.as_os_str().as_bytes()));
     key(&parts)
+}
+
+/// What `sed -i` writes has another name each time (`sed` and six characters): then its folder is what stays the same.
+fn steady(path: &Path) -> &Path {
+    let random =
+        |name: &str| name.strip_prefix("sed").is_some_and(|rest| rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric()));
+    let name = path.file_name().and_then(|name| name.to_str());
+    path.parent().filter(|_| name.is_some_and(random)).unwrap_or(path)
 }
 
 fn delegate(
