@@ -180,7 +180,7 @@ fn into_adds_what_is_missing_and_nothing_else() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|one| (one["path"].as_str().unwrap().split("/repo/").nth(1).unwrap(), one["note"].as_str()))
+        .map(|one| (one["path"].as_str().unwrap().strip_prefix(&top).unwrap(), one["note"].as_str()))
         .collect();
     assert_eq!(notes.keys().copied().collect::<Vec<_>>(), [".agents", ".claude/skills", "AGENTS.md", "CLAUDE.md"]);
     assert_eq!(notes["AGENTS.md"], None);
