@@ -159,10 +159,19 @@ fn table() -> BTreeMap<i32, Stat> {
 /// Whether a process was started with this variable. What it did to its own environment since does not
 /// show, nor does that of another user.
 fn carries(pid: i32, name: &str, value: &OsStr) -> bool {
-    let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) else { return false };
+    /// How often one that has none yet is looked at.
+    const LOOKS: usize = 20;
     let mut vars = Vec::new();
-    if file.take(MAX_ENVIRON).read_to_end(&mut vars).is_err() {
-        return false;
+    for _ in 0..LOOKS {
+        let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) else { return false };
+        if file.take(MAX_ENVIRON).read_to_end(&mut vars).is_err() {
+            return false;
+        }
+        // While a process becomes another program it has none for a moment. The kernel's own have no program either.
+        if !vars.is_empty() || fs::read_link(format!("/proc/{pid}/exe")).is_err() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_micros(500));
     }
     let mut wanted = OsString::from(format!("{name}=")).into_vec();
     wanted.extend_from_slice(value.as_bytes());
