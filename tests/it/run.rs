@@ -243,7 +243,7 @@ fn record(world: &Sandbox, change: impl Fn(&mut Value)) -> std::path::PathBuf {
 
 #[test]
 fn a_record_is_believed_by_identity_never_by_age() {
-    let world = world("echo; trap 'exit 9' TERM; while :; do sleep 0.02; done");
+    let world = world("trap 'exit 9' TERM; echo; while :; do sleep 0.02; done");
     let me = std::process::id();
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let start: u64 = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap();
