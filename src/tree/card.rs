@@ -5,14 +5,17 @@
 //! an absence: somebody meant something by it. A key nobody knows is kept; a known key of the wrong
 //! type, twice, or unreadable is an error.
 
+mod keys;
+
 use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 use serde_json::{Map, Value};
 
+use keys::{Keys, Rest};
+
 use crate::sys::disk;
 use crate::text::Sourced;
-use crate::text::header::{self, Field, Header, Status};
 use crate::text::name::AgentId;
 
 /// The dotdir of the identity layer.
@@ -212,114 +215,6 @@ pub fn parse_agent(path: &Path, bytes: &[u8]) -> Result<AgentFile, CardError> {
     let vendor = keys.flag("vendor")?.unwrap_or(false);
     let Rest { extra, remarks, text } = keys.rest();
     Ok(AgentFile { id, description, runtime, parent, wake, hooks, memory, vendor, prompt: text, extra, remarks, path: path.to_owned() })
-}
-
-/// The keys of an identity file, taken one by one.
-struct Keys<'a> {
-    path: &'a Path,
-    bytes: &'a [u8],
-    header: Header,
-    known: &'a [&'a str],
-    remarks: Vec<Remark>,
-}
-
-struct Rest {
-    extra: Map<String, Value>,
-    remarks: Vec<Remark>,
-    text: String,
-}
-
-impl<'a> Keys<'a> {
-    fn new(path: &'a Path, bytes: &'a [u8], known: &'a [&'a str]) -> Result<Self, CardError> {
-        let header = header::parse(bytes);
-        let note = header.notes.first();
-        let fail = |line: Option<usize>, why: String| CardError { path: path.to_owned(), line, why };
-        match header.status {
-            Status::Ok | Status::Lenient => {}
-            Status::None => return Err(fail(Some(1), "it has no front matter (the first line is not `---`)".to_owned())),
-            Status::Empty => return Err(fail(Some(1), "its front matter is empty".to_owned())),
-            _ => {
-                let why = note.map_or_else(|| "its front matter can't be read".to_owned(), |note| note.text.clone());
-                return Err(fail(note.map(|note| note.line), why));
-            }
-        }
-        // Half of what was meant is not enough where it is about who may write.
-        if let Some(note) = header.notes.iter().find(|note| note.key.as_deref().is_some_and(|key| known.contains(&key))) {
-            return Err(fail(Some(note.line), note.text.clone()));
-        }
-        let mut remarks: Vec<Remark> = header.notes.iter().map(|note| Remark { line: note.line, text: note.text.clone() }).collect();
-        for field in &header.fields {
-            if let Some(meant) = known.iter().find(|key| **key != field.key && key.eq_ignore_ascii_case(&field.key)) {
-                remarks.push(Remark { line: field.line, text: format!("`{}` is not read; the key is `{meant}`", field.key) });
-            }
-        }
-        Ok(Self { path, bytes, header, known, remarks })
-    }
-
-    fn fail(&self, key: &str, why: String) -> CardError {
-        CardError { path: self.path.to_owned(), line: self.header.line(key).or(Some(1)), why }
-    }
-
-    /// A field; `null` counts as not given.
-    fn field(&self, key: &str) -> Option<&Field> {
-        self.header.field(key).filter(|field| !field.value.is_null())
-    }
-
-    fn text(&mut self, key: &str) -> Result<Option<String>, CardError> {
-        let Some(field) = self.field(key) else { return Ok(None) };
-        match field.text() {
-            Some(text) => Ok(Some(text.to_owned())),
-            None => Err(self.fail(key, format!("`{key}` must be text"))),
-        }
-    }
-
-    fn id(&mut self, key: &str) -> Result<Sourced<AgentId>, CardError> {
-        let Some(text) = self.text(key)? else {
-            let near = self.remarks.iter().find(|remark| remark.text.ends_with(&format!("the key is `{key}`")));
-            let line = near.map_or(1, |remark| remark.line);
-            return Err(CardError { path: self.path.to_owned(), line: Some(line), why: format!("`{key}` is missing") });
-        };
-        let value = AgentId::new(&text).map_err(|error| self.fail(key, error.to_string()))?;
-        Ok(Sourced { value, path: self.path.to_owned(), line: self.header.line(key) })
-    }
-
-    fn relative(&mut self, key: &str) -> Result<Option<PathBuf>, CardError> {
-        match self.text(key)? {
-            Some(text) if text.is_empty() || text.starts_with('/') || text.starts_with('~') || text.contains('\0') => {
-                Err(self.fail(key, format!("`{key}` must be a relative path: an absolute one does not travel")))
-            }
-            other => Ok(other.map(PathBuf::from)),
-        }
-    }
-
-    /// A list of texts; a single text is a list of one.
-    fn list(&mut self, key: &str) -> Result<Option<Vec<String>>, CardError> {
-        let Some(field) = self.field(key) else { return Ok(None) };
-        let items: Option<Vec<String>> = match &field.value {
-            Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
-            Value::String(text) => Some(vec![text.clone()]),
-            _ => None,
-        };
-        match items {
-            Some(items) if items.len() <= MAX_ITEMS => Ok(Some(items)),
-            Some(_) => Err(self.fail(key, format!("`{key}` has more than {MAX_ITEMS} items"))),
-            None => Err(self.fail(key, format!("`{key}` must be a list of texts"))),
-        }
-    }
-
-    fn flag(&mut self, key: &str) -> Result<Option<bool>, CardError> {
-        match self.field(key).map(|field| &field.value) {
-            None => Ok(None),
-            Some(Value::Bool(flag)) => Ok(Some(*flag)),
-            Some(_) => Err(self.fail(key, format!("`{key}` must be true or false"))),
-        }
-    }
-
-    fn rest(self) -> Rest {
-        let text = String::from_utf8_lossy(self.header.body_of(self.bytes)).into_owned();
-        let extra = self.header.fields.into_iter().filter(|field| !self.known.contains(&field.key.as_str()));
-        Rest { extra: extra.map(|field| (field.key, field.value)).collect(), remarks: self.remarks, text }
-    }
 }
 
 #[cfg(test)]

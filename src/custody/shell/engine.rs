@@ -3,6 +3,7 @@
 
 use super::super::act::ActKind;
 use super::deeds::{fd_name, fd_path};
+pub(crate) use super::marks::{BYTES, MEMBERS, SOURCE, UNK};
 use super::picture::{self, Left, Memory, Picture};
 use super::state::{Fd, Flow, Shell};
 use super::syntax::Cmd;
@@ -11,14 +12,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Stands for text that is not known, wherever text may stand.
-pub(crate) const UNK: char = '\u{10FFFD}';
-/// Stands in front of the name of a file whose content is no text, in a stream.
-pub(crate) const BYTES: char = '\u{10FFFB}';
-/// Stands in front of the names of an archive's members, one a line, in a stream.
-pub(crate) const MEMBERS: char = '\u{10FFFA}';
-/// Stands behind the name of a member, in front of the file that it is a copy of.
-pub(crate) const SOURCE: char = '\u{10FFF9}';
 /// Most commands that are followed, over all ways.
 const MAX_STEPS: u32 = 4_000;
 /// Most ways that are taken through open questions.

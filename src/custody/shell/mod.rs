@@ -81,6 +81,7 @@ mod lex;
 mod loci;
 mod make;
 mod makefile;
+mod marks;
 mod members;
 mod method;
 mod modules;
