@@ -8,7 +8,7 @@ use super::context::Context;
 use super::failure::Failure;
 use super::{Answer, Outcome, errand};
 use crate::custody::act::{Act, ActKind};
-use crate::custody::asker;
+use crate::custody::asker::{self, Asker};
 use crate::custody::delegation::{self, Attempt, Change, Delivery};
 use crate::custody::find;
 use crate::custody::inbox::State;
@@ -83,18 +83,13 @@ fn hand_over(context: &Context, ruling: &custody::Ruling, command: &str) -> Resu
     let theirs = |act: &&ActRuling| act.owner.as_ref().is_some_and(|owner| matches!(owner.who, Who::Agent(_)));
     let acts = ruling.refused().filter(theirs).cloned().collect();
     let ruling = &custody::Ruling { acts, ..ruling.clone() };
-    let attempt = Attempt {
-        asker: &asker,
-        harness: "loci",
-        session: None,
-        sub_agent: None,
-        tool: &tool,
-        change: Change::Command(command.to_owned()),
-        ruling,
-        reads: Vec::new(),
-        at: time::now(),
-    };
+    let attempt = attempt(&asker, &tool, Change::Command(command.to_owned()), ruling);
     Ok(delegation::deliver(&attempt, &surroundings(context)?))
+}
+
+/// What a verb of loci was to do, as it is filed.
+fn attempt<'a>(asker: &'a Asker, tool: &'a str, change: Change, ruling: &'a custody::Ruling) -> Attempt<'a> {
+    Attempt { asker, harness: "loci", session: None, sub_agent: None, tool, change, ruling, reads: Vec::new(), at: time::now() }
 }
 
 /// Whether the judge lets whoever asks here do it: asked once more under the lock of a change, about what
@@ -166,17 +161,8 @@ fn request(context: &Context, file: &Path, command: &str, evidence: &str) -> Out
         return unaskable(context, command, evidence, &why);
     }
     let tool = tool_of(command);
-    let attempt = Attempt {
-        asker: &asker,
-        harness: "loci",
-        session: None,
-        sub_agent: None,
-        tool: &tool,
-        change: Change::Verb { argv, cwd: context.cwd.clone(), command: command.to_owned() },
-        ruling: &ruling,
-        reads: Vec::new(),
-        at: time::now(),
-    };
+    let change = Change::Verb { argv, cwd: context.cwd.clone(), command: command.to_owned() };
+    let attempt = attempt(&asker, &tool, change, &ruling);
     let delivery = delegation::deliver(&attempt, &surroundings).into_iter().next();
     let failed =
         |why: &str| Failure::new("grant", format!("only a person may do this ({evidence}), and the request could not be filed: {why}"));
