@@ -4,6 +4,8 @@
 //! `cargo run --release --manifest-path tests/fuzz/Cargo.toml -- SECONDS [SEED [TARGET…]]`: so many seconds for each target.
 //! Prints executions for each, writes each input that made one panic to `target/fuzz/TARGET-N`, and exits with 1 then.
 
+#[path = "../it/fuzz/rng.rs"]
+mod rng;
 #[path = "../it/fuzz/targets.rs"]
 mod targets;
 #[path = "../it/fuzz/toy.rs"]
@@ -24,21 +26,6 @@ const DICTIONARY: &[&str] = &[
     "hook-events: before-tool", "when: {every: 1s}", "deliverables: [a]", "*/5 * * * *", "L", "7-3", "MON", "@daily", "state.n", "size(", ".map(x, ", " >= ", "? : ",
     "\"tool_name\":\"Write\"", "\"tool_input\":{", "\"hook_event_name\":\"PreToolUse\"", "{\"schema\":1,", "é", "\u{10FFFD}", "/", "..", "./", "\t",
 ];
-
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() % (n.max(1) as u64)).unwrap_or(0)
-    }
-}
 
 /// The longest input.
 const MAX: usize = 8 << 10;

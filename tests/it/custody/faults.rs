@@ -9,27 +9,14 @@ use std::process::Command;
 use super::{agent, attempt};
 use crate::cases::filetool::fixture;
 use crate::sandbox::{Run, Sandbox};
+use crate::sweep::seen::masked;
 
 /// A tree with what differs from run to run (times, ids, places) made equal.
 type Tree = BTreeMap<String, String>;
 
 /// Replaces runs of digits, and keys, by `#`.
 fn same(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let hex = rest.bytes().take_while(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)).count();
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let skip = if hex >= 16 { hex } else { digits };
-        if skip > 0 {
-            out.push('#');
-            rest = &rest[skip..];
-        } else {
-            out.push(c);
-            rest = &rest[c.len_utf8()..];
-        }
-    }
-    out
+    masked(text, |_, hex, digits| if hex >= 16 { hex } else { digits })
 }
 
 fn tree(world: &Sandbox, rel: &str) -> Tree {

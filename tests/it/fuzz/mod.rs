@@ -1,5 +1,6 @@
 //! The seeds of the fuzz targets, run through them as plain tests.
 
+pub(crate) mod rng;
 mod targets;
 pub(crate) mod toy;
 

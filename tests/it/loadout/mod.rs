@@ -10,7 +10,11 @@ use crate::sandbox::Sandbox;
 
 /// A level with something in every section, and two sets.
 pub(crate) fn level() -> Sandbox {
-    let world = Sandbox::new();
+    in_every_section(Sandbox::new())
+}
+
+/// The same in a world of one's own.
+pub(crate) fn in_every_section(world: Sandbox) -> Sandbox {
     world
         .file("r/.loci/skills/k/SKILL.md", "skill k")
         .file("r/.loci/skills/m/SKILL.md.inactive", "skill m")

@@ -6,21 +6,8 @@ use std::path::Path;
 
 use loci::custody::shell::{self, Input, Words};
 
+use crate::fuzz::rng::Rng;
 use crate::fuzz::toy::Toy;
-
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.next() % (n.max(1) as u64)).unwrap_or(0)
-    }
-}
 
 const BITS: &[&str] = &[
     "$(",

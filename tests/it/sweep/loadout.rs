@@ -1,19 +1,13 @@
 //! What is worn: switches, sets, archives.
 
 use super::engine::{Row, words};
+use crate::loadout::in_every_section;
 use crate::sandbox::Sandbox;
 
-/// A level with something in every section, and sets.
+/// As the tests of loadouts have it, in memory, with somebody in the home.
 fn level() -> Sandbox {
-    let world = Sandbox::in_memory();
-    world
-        .file("r/.loci/skills/k/SKILL.md", "skill k")
-        .file("r/.loci/skills/m/SKILL.md.inactive", "skill m")
-        .file("r/.loci/rules/a.md", "rule a")
-        .file("r/.loci/rules/team/b.md.inactive", "rule b")
-        .file("r/.loci/agents/x.md", "agent x")
-        .file("r/.loci/sets/s.yaml", "skills: {k: off, m: on}\nrules: {a: off, team/b.md: on}\nagents: {x: off}\n")
-        .file("home/.loci/agent.md", "---\nid: me\n---\n");
+    let world = in_every_section(Sandbox::in_memory());
+    world.file("home/.loci/agent.md", "---\nid: me\n---\n");
     world
 }
 

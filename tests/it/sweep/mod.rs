@@ -11,7 +11,7 @@ mod homes;
 mod loadout;
 mod mail;
 pub(crate) mod reads;
-mod seen;
+pub(crate) mod seen;
 
 use std::collections::BTreeSet;
 

@@ -14,18 +14,25 @@ pub(super) type Tree = BTreeMap<String, String>;
 
 /// Replaces numbers, and keys, by `#`.
 pub(super) fn same(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let hex = rest.bytes().take_while(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)).count();
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let skip = if is_uuid(rest) {
+    masked(text, |rest, hex, digits| {
+        if is_uuid(rest) {
             36
         } else if hex >= 6 {
             hex
         } else {
             digits
-        };
+        }
+    })
+}
+
+/// Replaces by `#` what differs from run to run. `length` says how much of the rest of the text that is, from how many hex
+/// digits and how many digits it begins with.
+pub(crate) fn masked(text: &str, length: impl Fn(&str, usize, usize) -> usize) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let hex = rest.bytes().take_while(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)).count();
+        let skip = length(rest, hex, rest.bytes().take_while(u8::is_ascii_digit).count());
         if skip > 0 {
             out.push('#');
             rest = &rest[skip..];
