@@ -67,7 +67,24 @@ pub fn prepare(state: &Path, over: &[PathBuf]) -> Result<(PathBuf, Vec<Layer>), 
     Ok((base, layers))
 }
 
-/// Takes away what runs that were killed have left. What somebody was told to look at has another name.
+/// The name of a file in a run's directories: somebody was told that something lies there.
+const TOLD: &str = "told";
+
+/// Leaves a run's directories for whoever is told of them, also where a program in the background still writes there;
+/// their name from then on.
+///
+/// # Errors
+/// Where that can't be noted: then the next run takes them away.
+pub fn leave(base: &Path, ended: bool) -> Result<PathBuf, PathError> {
+    let kept = base.with_extension("kept");
+    if ended && disk::rename(base, &kept).is_ok() {
+        return Ok(kept);
+    }
+    disk::write_new(&base.join(TOLD), b"", 0o600)?;
+    Ok(base.to_owned())
+}
+
+/// Takes away what runs that were killed have left, and nothing that somebody was told of.
 fn sweep(all: &Path) {
     let boot = Identity::of_self().boot;
     for entry in disk::list_unsorted(all).unwrap_or_default() {
@@ -78,6 +95,7 @@ fn sweep(all: &Path) {
             .and_then(|(pid, start)| Some((pid.parse().ok()?, start.parse().ok()?)));
         if let Some((pid, start)) = parts
             && !(Identity { pid, start, boot: boot.clone() }).is_alive()
+            && matches!(disk::look(&all.join(&entry.name).join(TOLD)), Ok(None))
         {
             let _ = remove(&all.join(entry.name));
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{World, as_each, skipped, there};
 use crate::sandbox::Run;
+use crate::waiting::until;
 
 /// Changes that all go into one patch, and a check of what the command itself sees.
 const CHANGES: &[(&str, &str)] = &[
@@ -175,4 +176,19 @@ fn git_finds_its_repository_from_inside_of_a_layer() {
     let run =
         capture(&world, "git init -q . 2>/dev/null; cd bob && git rev-parse --show-toplevel && git status --short . | head -1").exits(0);
     assert!(run.stdout.starts_with(&format!("{}\n", world.repo().display())), "{run:?}");
+}
+
+/// What a program in the background writes after the command has ended stays where the user was told to look.
+#[test]
+fn what_comes_late_is_not_thrown_away() {
+    let world = World::new(None);
+    let late = "(while [ -d free ] && [ ! -e free/go ]; do sleep 0.02; done; echo late > bob/late.txt; echo > free/done) >/dev/null 2>&1 </dev/null &";
+    let run = capture(&world, &format!("{late} echo now > bob/now.txt")).exits(0);
+    let kept = run.stderr.lines().find_map(|line| line.split_once("what was not handed over lies in ")).unwrap().1.to_owned();
+    std::fs::write(world.repo().join("free/go"), "").unwrap();
+    until("what comes late", || world.repo().join("free/done").exists().then_some(()));
+    capture(&world, "true").exits(0);
+    let left: Vec<_> = walkdir::WalkDir::new(&kept).into_iter().flatten().filter(|entry| entry.file_name() == "late.txt").collect();
+    assert_eq!(left.len(), 1, "{run:?}");
+    assert!(!world.repo().join("bob/late.txt").exists());
 }

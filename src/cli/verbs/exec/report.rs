@@ -167,8 +167,7 @@ pub(super) fn captured(context: &Context, ready: &Ready, base: &Path, layers: &[
     if told.all && !unfiled && ended {
         harvest::remove(base)?;
     } else {
-        let kept = base.with_extension("kept");
-        let kept = if ended && disk::rename(base, &kept).is_ok() { kept } else { base.to_owned() };
+        let kept = harvest::leave(base, ended)?;
         context.say(&format!("loci: note: what was not handed over lies in {}", shown::path(&kept)));
     }
     Ok(told.ids)
