@@ -156,22 +156,31 @@ fn table() -> BTreeMap<i32, Stat> {
     pids.filter_map(|pid| Some((pid, stat(pid)?))).collect()
 }
 
+/// How long a process may take to become another program before it is taken for one without an environment.
+const EXEC_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether a process is about to become another program: it has one by then, and neither arguments nor an environment. One
+/// that was started with an empty environment has a place for it; the kernel's own have no program.
+fn becomes_another(pid: i32) -> bool {
+    /// The address of the environment, counted from the state on (`proc_pid_stat(5)`: `env_start`).
+    const ENV_START: usize = 47;
+    let nowhere = stat_fields(pid).is_some_and(|fields| fields.get(ENV_START).is_some_and(|at| at == "0"));
+    nowhere && fs::read_link(format!("/proc/{pid}/exe")).is_ok()
+}
+
 /// Whether a process was started with this variable. What it did to its own environment since does not
 /// show, nor does that of another user.
 fn carries(pid: i32, name: &str, value: &OsStr) -> bool {
-    /// How often one that has none yet is looked at.
-    const LOOKS: usize = 20;
     let mut vars = Vec::new();
-    for _ in 0..LOOKS {
+    let mut rest = Pauses::until(EXEC_PATIENCE);
+    loop {
         let Ok(file) = fs::File::open(format!("/proc/{pid}/environ")) else { return false };
         if file.take(MAX_ENVIRON).read_to_end(&mut vars).is_err() {
             return false;
         }
-        // While a process becomes another program it has none for a moment. The kernel's own have no program either.
-        if !vars.is_empty() || fs::read_link(format!("/proc/{pid}/exe")).is_err() {
+        if !vars.is_empty() || !becomes_another(pid) || !rest.pause() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_micros(500));
     }
     let mut wanted = OsString::from(format!("{name}=")).into_vec();
     wanted.extend_from_slice(value.as_bytes());
