@@ -248,8 +248,10 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
     let loops = super::loops::read_all(&root)?;
     let read = loops.values().filter_map(|one| one.as_ref().ok());
     accepted.extend(read.clone().map(|one| (one.job.name.to_string(), Value::from(trust::loop_hashes(one, &root.dir).0))));
-    let dormant = found.jobs.iter().filter(|job| job.calls_model).map(|job| &*job.name);
-    let models: Vec<&str> = dormant.chain(read.map(|one| &*one.job.name)).collect();
+    let trust = Trust::read(&root.state, &root.dir)?;
+    let dormant = found.jobs.iter().filter(|job| job.calls_model && !trust.is_armed(job, &root.dir)).map(|job| &*job.name);
+    let unarmed = read.filter(|one| !trust.arms(&one.job.name, &trust::loop_hashes(one, &root.dir).1));
+    let models: Vec<&str> = dormant.chain(unarmed.map(|one| &*one.job.name)).collect();
     let refused: Vec<&job::LoadError> = found.errors.iter().chain(loops.values().filter_map(|one| one.as_ref().err())).collect();
     if !dry_run {
         let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;
