@@ -114,21 +114,22 @@ pub(super) fn root_at(context: &Context, path: &Path) -> Result<Root, Failure> {
 
 /// The root that is meant where none is named.
 pub(super) fn root(context: &Context, named: Option<&Path>) -> Result<Root, Failure> {
-    if let Some(named) = named.or(context.flags.root.as_deref()) {
+    if let Some(named) = named {
         return root_at(context, named);
     }
-    if let Some(named) = context.env.get(crate::sys::env::LOCI_ROOT) {
-        return root_at(context, Path::new(named));
-    }
-    let here = disk::canonical(&context.cwd)?;
-    match crate::tree::climb::nearest(&here, |dir| disk::is_dir(&dir.join(".loci-clock"))) {
-        Some(dir) => root_at(context, dir),
-        None => Err(Failure::new("root", "no directory up from here holds a .loci-clock").hint("mkdir -p .loci-clock/jobs")),
-    }
+    let none = || Failure::new("root", "no directory up from here holds a .loci-clock").hint("mkdir -p .loci-clock/jobs");
+    root_around(context, &disk::canonical(&context.cwd)?)?.ok_or_else(none)
+}
+
+/// The root that is named, else the nearest one up from a real directory; `None` where there is none.
+pub(super) fn root_around(context: &Context, dir: &Path) -> Result<Option<Root>, Failure> {
+    let named = context.flags.root.clone().or_else(|| context.env.get(crate::sys::env::LOCI_ROOT).map(PathBuf::from));
+    let nearest = || crate::tree::climb::nearest(dir, |dir| disk::is_dir(&dir.join(".loci-clock"))).map(Path::to_owned);
+    named.or_else(nearest).map(|dir| root_at(context, &dir)).transpose()
 }
 
 /// The roots that are named, else those that are enrolled.
-fn roots(context: &Context, named: &[PathBuf]) -> Result<Vec<Root>, Failure> {
+pub(super) fn roots(context: &Context, named: &[PathBuf]) -> Result<Vec<Root>, Failure> {
     if !named.is_empty() {
         return named.iter().map(|path| root_at(context, path)).collect();
     }

@@ -10,6 +10,7 @@ use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
 
 use standing::checked;
+pub(super) use standing::{installed, standings};
 use words::{Doing, diff, object, steps};
 
 use crate::cli::context::Context;
