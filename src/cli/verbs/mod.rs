@@ -151,7 +151,17 @@ impl Verb {
     /// Whether `--as` means something to it: whose inbox, who is to be an owner, who is asked about, as whom a
     /// command runs; of the tree, which reading.
     pub(super) fn takes_asker(&self) -> bool {
-        matches!(self, Self::Status(_) | Self::Own(_) | Self::Extract(_) | Self::Inbox(_) | Self::Check(_) | Self::Exec(_) | Self::Tree(_) | Self::Help(_))
+        matches!(
+            self,
+            Self::Status(_)
+                | Self::Own(_)
+                | Self::Extract(_)
+                | Self::Inbox(_)
+                | Self::Check(_)
+                | Self::Exec(_)
+                | Self::Tree(_)
+                | Self::Help(_)
+        )
     }
 }
 

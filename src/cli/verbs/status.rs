@@ -93,7 +93,8 @@ pub fn run(context: &Context, _: Args) -> Outcome {
     }
     context.print(
         || {
-            let row = |need: &Need| [need.kind, &*shown::text(&need.about).to_string(), &need.what, &need.command].map(str::to_owned).to_vec();
+            let row =
+                |need: &Need| [need.kind, &*shown::text(&need.about).to_string(), &need.what, &need.command].map(str::to_owned).to_vec();
             if needs.is_empty() { "nothing needs you\n".to_owned() } else { table(&needs.iter().map(row).collect::<Vec<_>>()) }
         },
         || {
