@@ -81,10 +81,14 @@ impl Engine<'_> {
             }
             path = path.replace(UNK, UNKNOWN_NAME);
         }
-        if matches!(kind, ActKind::Write | ActKind::Mode | ActKind::Create) && follow {
-            if self.fs.doubted(&path) {
-                self.unknown("a file that may be one with another elsewhere", name);
-            }
+        let written = matches!(kind, ActKind::Write | ActKind::Mode | ActKind::Create) && follow;
+        if self.fs.doubted(&path, written) {
+            self.unknown("a file that may be one with another elsewhere", name);
+        }
+        if self.fs.overfull {
+            self.unknown("too many files", name);
+        }
+        if written {
             for twin in self.fs.twins(&path) {
                 self.note(kind, twin, true, below);
             }
