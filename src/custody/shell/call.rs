@@ -248,7 +248,9 @@ impl Engine<'_> {
             "ed" => self.ed(sh, c),
             "vim" => self.vim(sh, c, argv),
             "mount" => {
-                let bind = c.has(&["-B", "--bind", "-R", "--rbind"]);
+                let options = c.values(&["-o", "--options"]);
+                let bind = c.has(&["-B", "--bind", "-R", "--rbind", "-M", "--move"])
+                    || options.iter().flat_map(|list| list.split(',')).any(|option| matches!(option, "bind" | "rbind"));
                 match c.args.as_slice() {
                     [from, to] if bind => {
                         let (from, to) = (self.full(sh, from), self.full(sh, to));
