@@ -47,7 +47,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             let _ = writeln!(text, "{}{line} {} [{code}]\n  fix: {}", context.shown(path), shown::text(what), shown::text(fix));
         }
         let count = sweep.findings.len();
-        let _ = writeln!(text, "{count} {} in {} {}", plural(count, "finding"), sweep.places, plural(sweep.places, "place"));
+        let _ = writeln!(text, "{} in {}", shown::count(count, "finding", "findings"), shown::count(sweep.places, "place", "places"));
         text
     };
     let object = || {
@@ -58,8 +58,4 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     };
     context.print(words, object)?;
     Ok(if sweep.findings.is_empty() { Answer::Yes } else { Answer::No })
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
