@@ -105,6 +105,7 @@ impl Engine<'_> {
             'I' => {
                 self.act(sh, ActKind::Write, path, false, below);
                 if !is_device(&full) && !below {
+                    self.fs.untie(&self.fs.at(&full, false).path);
                     self.fs.leave(&full, false, Left::File(None));
                 }
             }
@@ -249,7 +250,7 @@ impl Engine<'_> {
             "vim" => self.vim(sh, c, argv),
             "mount" => {
                 let options = c.values(&["-o", "--options"]);
-                let bind = c.has(&["-B", "--bind", "-R", "--rbind", "-M", "--move"])
+                let bind = c.has(&["-B", "--bind", "-R", "--rbind"])
                     || options.iter().flat_map(|list| list.split(',')).any(|option| matches!(option, "bind" | "rbind"));
                 match c.args.as_slice() {
                     [from, to] if bind => {

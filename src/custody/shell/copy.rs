@@ -160,7 +160,7 @@ impl Engine<'_> {
     /// Notes that a file becomes a copy of another.
     pub(crate) fn copied(&mut self, sh: &Shell, from: &str, to: &str, follow: bool) {
         // what the command itself has made is no copy of what anybody else made
-        let ground = if self.fs.untouched(from) { Ground::Copied { from: from.into() } } else { Ground::Plain };
+        let ground = if self.fs.untouched(from) { Ground::Copied { from: self.fs.at(from, true).path.into() } } else { Ground::Plain };
         let old = std::mem::replace(&mut self.ground, ground);
         self.act(sh, ActKind::Write, to, follow, false);
         self.ground = old;
@@ -273,6 +273,7 @@ impl Engine<'_> {
                 let from = self.full(sh, &src);
                 let content = self.fs.text(&from).map(|t| super::expand::shared(&t));
                 let real = self.fs.at(&from, true).path;
+                self.fs.untie(&self.fs.at(&to, false).path);
                 self.fs.leave(&to, false, Left::File(content));
                 self.fs.tie(&real, &to);
             }

@@ -89,8 +89,9 @@ impl Engine<'_> {
             self.unknown("too many files", name);
         }
         if written {
-            for twin in self.fs.twins(&path) {
-                self.note(kind, twin, true, below);
+            let twins = if below { self.fs.twins_below(&path) } else { self.fs.twins(&path) };
+            for twin in twins {
+                self.note(kind, twin, true, false);
             }
         }
         self.note(kind, path, follow, below);

@@ -368,11 +368,15 @@ impl<'a> Picture<'a> {
             }
             self.untie(&at.path);
         }
-        if matches!(what, Left::Dir | Left::File(_) | Left::From(_))
-            && matches!(self.left.get(&at.path), Some(Left::Gone))
-            && self.memory.meta.borrow().get(&at.path).is_none_or(|m| m.is_some_and(|m| m.kind == Kind::Link))
-            && self.world.read_link(Path::new(&at.path)).is_some()
-        {
+        let was_link = match self.left.get(&at.path) {
+            Some(Left::Gone) => {
+                self.memory.meta.borrow().get(&at.path).is_none_or(|m| m.is_some_and(|m| m.kind == Kind::Link))
+                    && self.world.read_link(Path::new(&at.path)).is_some()
+            }
+            None => at.kind == Some(Kind::Link) && self.origin(&at.path).is_ok_and(|real| real == at.path),
+            Some(_) => false,
+        };
+        if matches!(what, Left::Dir | Left::File(_) | Left::From(_)) && was_link {
             self.replaced.push(at.path.clone());
         }
         self.plain.borrow_mut().retain(|dir| !dir.strip_prefix(&at.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));

@@ -36,6 +36,7 @@ impl Picture<'_> {
             }
         }
         if !keep {
+            self.untie(&dst);
             self.retie(&src.path, &dst);
             self.leave(&src.path, false, Left::Gone);
         }
@@ -85,10 +86,7 @@ impl Picture<'_> {
     /// Whether a file stands on the real disk, and the command has not changed it.
     pub(crate) fn untouched(&self, path: &str) -> bool {
         let at = self.at(path, true);
-        at.kind == Some(Kind::File)
-            && !at.ours
-            && !self.left.contains_key(&at.path)
-            && self.origin(&at.path).is_ok_and(|real| real == at.path)
+        at.kind == Some(Kind::File) && !self.left.contains_key(&at.path) && self.origin(&at.path).is_ok_and(|real| real == at.path)
     }
 
     /// Whether the command has put something at a path, links in its parents followed.
@@ -155,7 +153,7 @@ impl Picture<'_> {
     }
 
     /// The names at a path and below go away; the file that they had stays under its other ones.
-    pub(super) fn untie(&mut self, path: &str) {
+    pub(crate) fn untie(&mut self, path: &str) {
         for group in &mut self.hard {
             group.retain(|name| under(name, path).is_none());
         }
@@ -177,6 +175,16 @@ impl Picture<'_> {
         }
         let at = self.at(path, true).path;
         self.hard.iter().filter(|group| group.contains(&at)).flatten().filter(|name| **name != at).cloned().collect()
+    }
+
+    /// The other names of the files at a path and below.
+    pub(crate) fn twins_below(&self, path: &str) -> Vec<String> {
+        if self.hard.is_empty() {
+            return Vec::new();
+        }
+        let at = self.at(path, true).path;
+        let here = |group: &&Vec<String>| group.iter().any(|name| under(name, &at).is_some());
+        self.hard.iter().filter(here).flatten().filter(|name| under(name, &at).is_none()).cloned().collect()
     }
 
     /// Whether the command itself has made links that a path may lead through.
