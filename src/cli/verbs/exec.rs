@@ -195,12 +195,12 @@ fn ready(context: &Context, args: &Args) -> Result<Ready, Failure> {
     };
     let surroundings = grant::surroundings(context)?;
     let beside = beside(context, &root);
-    let mut found = jail::scan(&root, &beside, &asker, &surroundings, time::now());
+    let mut found = jail::scan(&root, &beside, &asker, &surroundings, time::now(), args.capture);
     // A call may have gone anywhere; what belongs to the session's own tree is held all the same.
     if let Some(launch) = call.as_ref().and_then(|call| call.launch.as_deref()).filter(|dir| disk::is_dir(dir)) {
         let launch = top(context, launch)?;
         if !root.starts_with(&launch) {
-            found.add(jail::scan(&launch, &self::beside(context, &launch), &asker, &surroundings, time::now()));
+            found.add(jail::scan(&launch, &self::beside(context, &launch), &asker, &surroundings, time::now(), args.capture));
         }
     }
     if named_root(context).is_none() && call.is_none() && !disk::is_dir(&root.join(".git")) && !disk::is_file(&root.join(".git")) {

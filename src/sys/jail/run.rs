@@ -233,6 +233,7 @@ fn wait(
 ) -> Result<Ending, Errno> {
     let signals = SignalFd::with_flags(held, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let process = handle_of(child)?;
+    let mut listener = listener;
     loop {
         let mut watched = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(process.as_fd(), PollFlags::POLLIN)];
         watched.extend(listener.map(|listener| PollFd::new(listener.fd(), PollFlags::POLLIN)));
@@ -247,13 +248,19 @@ fn wait(
             Err(Errno::EINTR) => continue,
             Err(errno) => return Err(errno),
         }
-        let ready = |at: usize| watched.get(at).and_then(PollFd::revents).is_some_and(|events| events.contains(PollFlags::POLLIN));
-        let (signalled, ended, called) = (ready(0), ready(1), ready(2));
+        let came = |at: usize| watched.get(at).and_then(PollFd::revents).unwrap_or(PollFlags::empty());
+        let [signalled, ended, called] = [0, 1, 2].map(|at| came(at).contains(PollFlags::POLLIN));
+        // Nobody is left that could be heard: from now on it would be ready for ever, and the command takes its time to
+        // end, since its mounts end with it.
+        let over = !called && !came(2).is_empty();
         if let Some(listener) = listener.filter(|_| called) {
             match hear {
                 Some(hear) => listener.step(Some(&mut **hear)),
                 None => listener.step(None),
             }
+        }
+        if over {
+            listener = None;
         }
         if !signalled && !ended {
             continue;
