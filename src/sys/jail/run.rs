@@ -17,6 +17,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use super::enter::{self, Way};
+use super::handles;
 use super::mounts::{self, Failed};
 use super::watch::{self, Listener};
 use super::{Ending, Event, Jailed, Outcome, STAGES, Stage, Trouble};
@@ -160,7 +161,7 @@ fn entered(jailed: &Jailed<'_>, before: &SigSet, socket: Option<OwnedFd>) -> Res
     }
     // Where we stand is still below the mounts.
     nix::unistd::chdir(jailed.cwd).map_err(|errno| (Stage::Directory, Some(jailed.cwd.to_owned()), errno))?;
-    enter::close_directories();
+    handles::inherit(jailed.mounts)?;
     let (program, args) = words(jailed.program, jailed.args).map_err(|errno| (Stage::Command, None, errno))?;
     let mounts = std::fs::read_link(MOUNTS).map(PathBuf::into_os_string).unwrap_or_default();
     for (name, value) in jailed.vars.iter().chain([&(super::super::env::LOCI_JAIL, mounts)]) {
