@@ -195,7 +195,9 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
     };
     let still = |edit: &connect::Edit| {
         let calls = String::from_utf8_lossy(edit.after.as_deref().unwrap_or_default()).contains("/.loci/bin/loci");
-        calls.then(|| format!("{} names {} still: that is not what `loci connect` puts there", context.shown(&edit.file), context.shown(&link)))
+        calls.then(|| {
+            format!("{} names {} still: that is not what `loci connect` puts there", context.shown(&edit.file), context.shown(&link))
+        })
     };
     let needs = unlinks.then(gone).into_iter().chain(change.edits.iter().filter_map(still)).collect();
     let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs };
