@@ -153,7 +153,12 @@ fn inside_of_a_jail_nothing_is_captured_and_nothing_run() {
     as_each(|world| {
         let script = format!("{} exec --capture -- touch free/ran", env!("CARGO_BIN_EXE_loci"));
         let run = world.run(&script).exits(126);
-        assert!(run.stderr.contains("the command was NOT run") && run.stderr.contains("caused by: Read-only") && run.stderr.contains("hint: inside of a jail"), "{run:?}");
+        assert!(
+            run.stderr.contains("the command was NOT run")
+                && run.stderr.contains("caused by: Read-only")
+                && run.stderr.contains("hint: inside of a jail"),
+            "{run:?}"
+        );
         assert!(!run.stderr.contains("refused: ") && !run.stderr.contains("handed over to"), "{run:?}");
         assert!(!world.repo().join("free/ran").exists());
     });
