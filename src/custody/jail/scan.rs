@@ -60,6 +60,8 @@ struct Marks {
     gits: Vec<PathBuf>,
     walls: BTreeSet<PathBuf>,
     dirs: BTreeMap<(PathBuf, &'static str), Kind>,
+    /// Directories of the wall's names somewhere below which a link stands.
+    led: HashSet<PathBuf>,
     files: Met,
 }
 
@@ -69,6 +71,7 @@ impl Marks {
         self.gits.extend(other.gits);
         self.walls.extend(other.walls);
         self.dirs.extend(other.dirs);
+        self.led.extend(other.led);
         self.files.add(other.files);
     }
 }
@@ -93,11 +96,12 @@ pub fn scan(root: &Path, beside: &[PathBuf], asker: &Asker, surroundings: &Surro
     }
     let own_memory = asker.body.as_ref().map(|body| body.join(".loci/memory"));
     for ((dir, first), kind) in &marks.dirs {
-        if shut.contains(dir) {
-            continue;
-        }
         // What was just seen to be a directory is not looked at again for each name in it.
         let inside = (*kind == Kind::Dir).then(|| dir.join(first));
+        // Below what is shut, only a link leads to where something is to be shut.
+        if shut.contains(dir) && (*kind == Kind::File || inside.as_ref().is_some_and(|inside| !marks.led.contains(inside))) {
+            continue;
+        }
         for (names, _) in wall::rows().filter(|(names, _)| names.first() == Some(first)) {
             match (&inside, names) {
                 (Some(inside), [_, rest @ ..]) => close(inside, rest, own_memory.as_deref(), &mut found),
@@ -139,8 +143,13 @@ fn marks(root: &Path, globs: &[String], found: &mut Found) -> Marks {
                 return Go::Past;
             }
         }
-        if kind == Kind::File {
-            marks.files.meet(dir, name);
+        match kind {
+            Kind::File => marks.files.meet(dir, name),
+            Kind::Link => {
+                let named = |dir: &&Path| dir.file_name().and_then(OsStr::to_str).is_some_and(|name| firsts.contains(name));
+                marks.led.extend(climb::up(dir).take_while(|dir| dir.starts_with(root)).filter(named).map(Path::to_owned));
+            }
+            _ => {}
         }
         Go::In
     });
