@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             let _ = writeln!(text, "{}{line} {} [{code}]\n  fix: {}", context.shown(path), shown::text(what), shown::text(fix));
         }
         let count = sweep.findings.len();
-        let _ = writeln!(text, "{count} {} in {} {}", plural(count, "finding"), sweep.places, plural(sweep.places, "place"));
+        let _ = writeln!(text, "{} in {}", shown::count(count, "finding", "findings"), shown::count(sweep.places, "place", "places"));
         text
     };
     let object = || {
@@ -138,8 +138,4 @@ fn named(context: &Context, dir: &Path, dotdirs: &Dotdirs) -> Vec<Finding> {
         fix: "name a hook of `loci hooks status`; all others are off".to_owned(),
     };
     switches::unknown(&card, &around.all).into_iter().map(finding).collect()
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }
