@@ -246,18 +246,18 @@ impl Store {
 
     /// Adds a claim to a record, and removes those that are old.
     pub fn keep_claim(&self, record: &mut Record, name: String) {
-        record.claims.push(name);
+        record.past.claims.push(name);
         self.prune(record);
     }
 
     /// Removes the claims and the runs that a record has had for longest.
     pub fn prune(&self, record: &mut Record) {
-        while record.claims.len() > KEEP_CLAIMS {
-            let old = record.claims.remove(0);
+        while record.past.claims.len() > KEEP_CLAIMS {
+            let old = record.past.claims.remove(0);
             let _ = disk::remove_file(&self.dir.join("claims").join(old));
         }
-        while record.runs.len() > KEEP_RUNS {
-            let old = record.runs.remove(0);
+        while record.past.runs.len() > KEEP_RUNS {
+            let old = record.past.runs.remove(0);
             let _ = disk::remove_tree(&self.run_dir(&old));
         }
     }

@@ -58,7 +58,7 @@ impl<P: Processes> Clock<P> {
             clock.slots.insert(job.into(), Box::new(Slot { record, ..Slot::default() }));
         }
         clock.take_up(now);
-        clock.sweep(now);
+        clock.sweep(true, now);
         // Of one that can't be read nobody knows what it has not heard of.
         if ledger_is_read {
             clock.make_up(now);
