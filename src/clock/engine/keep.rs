@@ -16,7 +16,15 @@ use crate::sys::time::Moment;
 impl<P: Processes> Clock<P> {
     pub(super) fn fold(&mut self, now: Moment, must: bool) {
         let old = now.wall.checked_sub(SignedDuration::from_hours(7 * 24)).unwrap_or(now.wall);
-        self.slots.retain(|_, slot| slot.record.gone.is_none_or(|gone| gone > old) || slot.record.past.running.is_some());
+        let store = &self.store;
+        self.slots.retain(|_, slot| {
+            let kept = slot.record.gone.is_none_or(|gone| gone > old) || slot.record.past.running.is_some();
+            if !kept {
+                // A claim that stays behind would be taken for one that was interrupted.
+                store.forget(&slot.record);
+            }
+            kept
+        });
         let records = self.slots.iter().map(|(name, slot)| (&**name, &slot.record));
         match self.store.fold(records, now) {
             Ok(()) => self.voice.over("state file"),

@@ -13,6 +13,7 @@ mod loops;
 mod open;
 mod perceive;
 mod reap;
+mod recover;
 mod start;
 mod tick;
 mod view;
