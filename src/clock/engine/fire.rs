@@ -155,7 +155,11 @@ impl<P: Processes> Clock<P> {
                 if outcome == Outcome::SkippedBudget {
                     let day = job.zone.to_datetime(now.wall).date();
                     let most = job.max_per_day.unwrap_or_default();
-                    self.say(&format!("budget {name}"), format!("{name}: the budget of {day} is used up: {most} runs a day"), now);
+                    self.say(
+                        &format!("budget {name}"),
+                        format!("{name}: the budget of {day} is used up: {}", crate::sys::shown::count(most, "run a day", "runs a day")),
+                        now,
+                    );
                 }
                 if pending.attempt > 0 {
                     self.block_last(name, now);

@@ -156,7 +156,11 @@ impl<P: Processes> Clock<P> {
         let day = job.zone.to_datetime(now.wall).date();
         if job.max_per_day.is_some_and(|most| record.map_or(0, |record| record.runs_on(day)) >= most) {
             let most = job.max_per_day.unwrap_or_default();
-            return self.say(&format!("budget {name}"), format!("{name}: the budget of {day} is used up: {most} runs a day"), now);
+            return self.say(
+                &format!("budget {name}"),
+                format!("{name}: the budget of {day} is used up: {}", crate::sys::shown::count(most, "run a day", "runs a day")),
+                now,
+            );
         }
         let Action::Wake { agent, .. } = &job.action else { return };
         let (root, mut post) = (self.root.dir.clone(), self.posts.remove(name).unwrap_or_default());

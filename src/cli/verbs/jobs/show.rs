@@ -73,13 +73,13 @@ fn details(world: &World, job: &Job, what: &str) -> Vec<(&'static str, String)> 
     rows.push(("timeout", format!("{}, then {} to end", duration::show(job.timeout), duration::show(job.kill_grace))));
     if job.retry > 0 {
         let waits: Vec<String> = job.retry_wait.iter().map(|wait| duration::show(*wait)).collect();
-        rows.push(("retry", format!("{} times, after {}", job.retry, waits.join(", "))));
+        rows.push(("retry", format!("{}, after {}", shown::count(job.retry, "time", "times"), waits.join(", "))));
     }
     rows.push(("overlap", format!("{:?}", job.overlap).to_lowercase()));
     if job.beat.is_none() && job.when != When::Mail {
         rows.push(("missed", format!("{:?}, within {}", job.missed, duration::show(job.missed_window)).to_lowercase()));
     }
-    rows.extend(job.max_per_day.map(|most| ("budget", format!("{most} runs a day"))));
+    rows.extend(job.max_per_day.map(|most| ("budget", shown::count(most, "run a day", "runs a day"))));
     rows.extend(job.loadout.as_deref().map(|loadout| match loadout {
         Loadout::Named(name) => ("wears", shown::text(name).to_string()),
         Loadout::Inline(text) => ("wears", shown::text(text).to_string()),
