@@ -112,7 +112,11 @@ fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String],
         for other in &others {
             let where_ = if dir.starts_with(&other.path) { "covers it still" } else { "lies below, and is trusted still" };
             let root = context.shown(&other.path);
-            context.say(&format!("note: the grant {} of {root} {where_}: loci trust {} --revoke", shown::text(&other.id), word(&other.path)));
+            context.say(&format!(
+                "note: the grant {} of {root} {where_}: loci trust {} --revoke",
+                shown::text(&other.id),
+                word(&other.path)
+            ));
         }
     };
     if ids.is_empty() {

@@ -52,7 +52,11 @@ pub(super) fn socket(context: &Context, card: &AgentFile, args: &Args) -> Result
                 shown::text(&named),
                 shown::text(&program.to_string_lossy())
             );
-            return Err(Failure::new("usage", what).hint(format!("loci run {} MESSAGE --runtime {}", word(&args.dir), word(Path::new(name)))));
+            return Err(Failure::new("usage", what).hint(format!(
+                "loci run {} MESSAGE --runtime {}",
+                word(&args.dir),
+                word(Path::new(name))
+            )));
         }
         let mut socket = find(args.runtime.as_deref().unwrap_or(sockets::COMMAND))?;
         socket.program = Some(text(program)?);
