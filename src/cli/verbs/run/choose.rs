@@ -28,7 +28,9 @@ pub(super) fn from_socket(context: &Context, error: SocketError) -> Failure {
             );
             Failure::new("runtime", message).hint(hint)
         }
-        SocketError::Unfit { path, line, .. } => Failure::new("runtime", message).at(&path, line),
+        SocketError::Unfit { path, line, .. } => {
+            Failure::new("runtime", message).at(&path, line).hint(format!("${{EDITOR:-vi}} {}", word(&path)))
+        }
         SocketError::Lacks { name, .. } => {
             let file = sockets::folder(&context.home).join(format!("{name}.md"));
             Failure::new("runtime", message).hint(format!("say how in {}", shown::path(&file)))
