@@ -34,7 +34,7 @@ fn runtime(context: &Context, card: &AgentFile) -> Option<Finding> {
     let name = card.runtime.as_deref()?;
     match sockets::find(name, &context.home).err()? {
         SocketError::Unknown { near, .. } => {
-            let data = disk::read_bounded(&card.path, card::MAX_BYTES as u64).ok().flatten().unwrap_or_default();
+            let data = disk::read_bounded(&card.path, card::MAX_BYTES).ok().flatten().unwrap_or_default();
             let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             Some(Finding {
                 path: card.path.clone(),
