@@ -145,8 +145,8 @@ fn usage(error: &clap::Error) -> ExitCode {
         } else {
             let failure = Failure::new("usage", odd_word(error.kind(), &env::arguments()).unwrap_or_else(|| one_line(&text)));
             // A verb that is not there has no help either.
-            let verb = env::arguments().into_iter().find(|word| !word.as_encoded_bytes().starts_with(b"-"));
-            let known = verb.is_some_and(|verb| help::command().find_subcommand(verb).is_some());
+            let words: Vec<String> = env::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let known = !help::verbs(&words).is_empty();
             match meant.or_else(|| (!known).then(|| "loci --help".to_owned())) {
                 Some(hint) => failure.hint(hint).show(false),
                 None => failure.show(false),
