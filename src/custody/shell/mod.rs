@@ -23,7 +23,7 @@
 //! | `watch`, `compile` | programs that look on or reach for another machine; compilers |
 //! | `seek`, `seekexpr` | `find` |
 //! | `echo`, `prints`, `search`, `columns` | what well-known programs print |
-//! | `git`, `gitwords`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
+//! | `git`, `gitwords`, `gitask`, `gitfiles`, `gitenv` | git: its words, questions to it, the files that it changes, what it is told beside |
 //! | `gitgoto`, `gitmerge`, `gitaside`, `gitclean`, `gitsays`, `gitruns` | git's sub-commands, and programs that it runs |
 //! | `loci` | loci's own verbs |
 //! | `archive`, `zips`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
@@ -65,6 +65,7 @@ mod gitaside;
 mod gitask;
 mod gitclean;
 mod gitenv;
+mod gitfiles;
 mod gitgoto;
 mod gitmerge;
 pub(super) mod gitout;

@@ -42,6 +42,8 @@ pub(super) struct Tar {
     delete: bool,
     /// Options choose among the files, so that not all of them are packed.
     partly: bool,
+    /// Links are packed as what they lead to.
+    follow: bool,
     /// Members are handed to these, unless they are printed.
     each: Vec<String>,
 }
@@ -71,7 +73,7 @@ impl Engine<'_> {
                     })
                     .collect();
                 let list = if t.mode == 'c' && t.exclude.is_empty() && t.transform.is_empty() && !t.partly {
-                    self.packed(&names)
+                    self.packed(&names, t.follow)
                 } else {
                     UNK.to_string()
                 };
@@ -170,6 +172,7 @@ impl Engine<'_> {
             ('O', _) => t.stdout = true,
             ('P', _) => t.absolute = true,
             ('k', _) => t.keep_old = true,
+            ('h', _) => t.follow = true,
             ('X', Some(v)) => t.exclude.push(format!("\0{v}")),
             ('T', Some(v)) => t.names.push(format!("\0{v}")),
             _ => {}
@@ -254,6 +257,7 @@ impl Engine<'_> {
                     "absolute-names" => t.absolute = true,
                     "keep-old-files" | "skip-old-files" => t.keep_old = true,
                     "remove-files" => t.remove = true,
+                    "dereference" => t.follow = true,
                     "exclude" => t.exclude.push(v),
                     "wildcards" => t.wild = true,
                     "transform" | "xform" => t.transform.push(v),
