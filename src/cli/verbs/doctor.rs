@@ -1,5 +1,7 @@
 //! `loci doctor`: everything that is wrong below a directory.
 
+mod bodies;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Err(error) => return Err(error.into()),
     };
     let mut sweep = doctor::sweep(&root, &home, &named_dotdirs);
+    sweep.findings.extend(bodies::of(context, &sweep.own, &home));
     for dir in std::mem::take(&mut sweep.own) {
         sweep.findings.extend(hooks(&dir));
         sweep.findings.extend(named(context, &dir, &named_dotdirs));

@@ -93,3 +93,15 @@ fn every_file_that_changes_is_named() {
     assert!(said.contains("hooks.json, ") && said.contains("config.toml)"), "{said}");
     assert_eq!(sandbox.read(config), "model = \"x\"\n");
 }
+
+#[test]
+fn a_comment_in_a_list_of_ours_stays_where_no_receipt_is_left() {
+    for text in ["{\"hooks\": {\"PreToolUse\": [ /* none */ ]}}", "{\"hooks\": {\"PreToolUse\": [ /* none */ ]}, // c\n\"model\": \"x\"}"] {
+        let sandbox = world();
+        sandbox.file(QWEN, text);
+        run(&sandbox, "connect qwen").exits(0);
+        std::fs::remove_dir_all(sandbox.path("state")).unwrap();
+        run(&sandbox, "disconnect qwen").exits(0);
+        assert_eq!(super::solid(&sandbox.read(QWEN)), super::solid(text));
+    }
+}

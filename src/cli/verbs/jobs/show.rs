@@ -85,17 +85,17 @@ fn details(world: &World, job: &Job, what: &str) -> Vec<(&'static str, String)> 
         Loadout::Inline(text) => ("wears", shown::text(text).to_string()),
     }));
     let Some(record) = world.records.get(&*job.name) else { return rows };
-    if let Some(running) = &record.running {
+    if let Some(running) = &record.past.running {
         rows.push(("running", shown::text(running).to_string()));
     }
-    if let Some(outcome) = record.outcome {
+    if let Some(outcome) = record.past.outcome {
         let at = record.last.map(|last| format!(" for {}", time::to_second(last))).unwrap_or_default();
-        let held = record.held_by.as_deref().filter(|_| outcome == Came::Held);
+        let held = record.past.held_by.as_deref().filter(|_| outcome == Came::Held);
         let held = held.map(|by| format!(", by {}", shown::text(by))).unwrap_or_default();
         rows.push(("last", format!("{}{at}{held}", outcome.word())));
     }
     let folder = Store::folder(&world.root.state, &world.root.dir).join("runs");
-    if let Some(judged) = &record.judged {
+    if let Some(judged) = &record.past.judged {
         let exit = judged.exit.map(|code| format!(", exit {code}")).unwrap_or_default();
         rows.push(("last run", format!("{} for {}{exit}", judged.outcome.word(), time::to_second(judged.instant))));
         let run = Run::read(&folder.join(&judged.run));
@@ -104,7 +104,7 @@ fn details(world: &World, job: &Job, what: &str) -> Vec<(&'static str, String)> 
         rows.extend(said.map(|said| ("said", said)));
         rows.push(("output", shown::path(&folder.join(&judged.run)).to_string()));
     }
-    let counts = serde_json::to_value(&record.counts).unwrap_or_default();
+    let counts = serde_json::to_value(&record.past.counts).unwrap_or_default();
     let counts: Vec<String> =
         counts.as_object().into_iter().flatten().map(|(name, count)| format!("{} {count}", name.replace('_', "-"))).collect();
     if !counts.is_empty() {

@@ -40,18 +40,18 @@ pub fn own_words(text: &str, event: &str, at: usize, only: Option<&[usize]>, kno
     Ok(hooks().find_map(hook))
 }
 
-/// The line of a comment that stands in one text and no more in the other.
+/// The line of a comment that stands in one text and no more in the other. Which lines they share does not matter.
 #[must_use]
 pub fn lost_comment(before: &str, after: &str) -> Option<usize> {
     let comments = |text: &str| {
         let bare = uncommented(text);
         let lines = text.split('\n').zip(bare.split('\n')).enumerate();
         let of_line = |(at, (line, bare)): (usize, (&str, &str))| {
-            let words: Vec<u8> = line.bytes().zip(bare.bytes()).filter(|(one, other)| one != other).map(|(one, _)| one).collect();
-            (!words.is_empty()).then_some((at + 1, words))
+            let letters = line.bytes().zip(bare.bytes()).filter(|(one, other)| one != other).map(|(one, _)| (at + 1, one));
+            letters.collect::<Vec<_>>()
         };
-        lines.filter_map(of_line).collect::<Vec<_>>()
+        lines.flat_map(of_line).collect::<Vec<_>>()
     };
     let mut left = comments(after).into_iter();
-    comments(before).into_iter().find(|(_, words)| left.next().is_none_or(|(_, other)| other != *words)).map(|(line, _)| line)
+    comments(before).into_iter().find(|(_, letter)| left.next().is_none_or(|(_, other)| other != *letter)).map(|(line, _)| line)
 }
