@@ -40,14 +40,19 @@ pub fn own_words(text: &str, event: &str, at: usize, only: Option<&[usize]>, kno
     Ok(hooks().find_map(hook))
 }
 
-/// The line of a comment that stands in one text and no more in the other. Which lines they share does not matter.
+/// The line of a comment that stands in one text and no more in the other. Which lines they share, and how
+/// those end, does not matter.
 #[must_use]
 pub fn lost_comment(before: &str, after: &str) -> Option<usize> {
     let comments = |text: &str| {
         let bare = uncommented(text);
         let lines = text.split('\n').zip(bare.split('\n')).enumerate();
         let of_line = |(at, (line, bare)): (usize, (&str, &str))| {
-            let letters = line.bytes().zip(bare.bytes()).filter(|(one, other)| one != other).map(|(one, _)| (at + 1, one));
+            let letters = line
+                .bytes()
+                .zip(bare.bytes())
+                .filter(|(one, other)| one != other && !one.is_ascii_whitespace())
+                .map(|(one, _)| (at + 1, one));
             letters.collect::<Vec<_>>()
         };
         lines.flat_map(of_line).collect::<Vec<_>>()
