@@ -117,7 +117,8 @@ impl Engine<'_> {
                 }
                 let (ma, mb) = (self.fs.meta(&pa.path), self.fs.meta(&pb.path));
                 match (ma, mb) {
-                    (Some(x), Some(y)) => Some(if op == "-nt" { x.mtime > y.mtime } else { x.mtime < y.mtime }),
+                    (Some(_), Some(_)) if op == "-nt" => self.fs.newer(&pa.path, &pb.path),
+                    (Some(_), Some(_)) => self.fs.newer(&pb.path, &pa.path),
                     (Some(_), None) => Some(op == "-nt"),
                     (None, Some(_)) => Some(op == "-ot"),
                     (None, None) => Some(false),

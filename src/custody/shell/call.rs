@@ -90,6 +90,10 @@ impl Engine<'_> {
             'U' => {
                 let exists = !full.contains(UNK) && self.fs.what(&full).is_some();
                 self.act(sh, if exists { ActKind::Mode } else { ActKind::Create }, path, true, false);
+                if exists {
+                    let there = self.fs.at(&full, true).path;
+                    self.fs.touched(&there, true);
+                }
                 if !exists && fd_path(&full).is_none() {
                     self.fs.leave(&full, true, Left::File(Some("".into())));
                 }

@@ -55,10 +55,10 @@ impl Engine<'_> {
             }
             if newer {
                 let (fa, fb) = (self.full(sh, &src), self.full(sh, &dst));
-                let (a, b) = (self.fs.at(&fa, true).path, self.fs.at(&fb, true).path);
-                if let (Some(a), Some(b)) = (self.fs.meta(&a), self.fs.meta(&b))
+                let (here, there) = (self.fs.at(&fa, true).path, self.fs.at(&fb, true).path);
+                if let (Some(a), Some(_)) = (self.fs.meta(&here), self.fs.meta(&there))
                     && a.kind == Kind::File
-                    && b.mtime >= a.mtime
+                    && self.fs.newer(&here, &there) == Some(false)
                 {
                     continue;
                 }
@@ -95,6 +95,9 @@ impl Engine<'_> {
             }
             let replace = c.has(&["--remove-destination", "-b", "--backup"]);
             self.copy(sh, &src, &dst, deep, keep, replace);
+            if c.has(&["-p", "-a", "--archive", "--preserve"]) && !from.contains(UNK) && !to.contains(UNK) {
+                self.fs.kept_time(&from, &to);
+            }
         }
         sh.status = None;
     }
@@ -215,10 +218,11 @@ impl Engine<'_> {
             if !from.contains(UNK) && self.fs.at(&from, false).kind.is_none() && self.out.unknown.is_empty() {
                 continue;
             }
+            let (here, there) = (self.fs.at(&from, false).path, self.fs.at(&to, false).path);
             if c.has(&["-u", "--update"])
-                && let (Some(a), Some(b)) = (self.fs.meta(&self.fs.at(&from, false).path), self.fs.meta(&self.fs.at(&to, false).path))
+                && let (Some(a), Some(_)) = (self.fs.meta(&here), self.fs.meta(&there))
                 && a.kind == Kind::File
-                && b.mtime >= a.mtime
+                && self.fs.newer(&here, &there) == Some(false)
             {
                 continue;
             }

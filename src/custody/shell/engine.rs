@@ -61,6 +61,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) refs: HashMap<String, String>,
     /// Settings of git that this command itself makes.
     pub(crate) git_config: Vec<(String, String)>,
+    /// Whether something on this line may send a signal.
+    pub(crate) signalled: bool,
     /// Whether a git command of this line has changed what git goes by.
     pub(crate) git_moved: bool,
     /// Whether large and small letters are the same in the pathspecs of the git command that is followed.
@@ -89,6 +91,7 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         ground: Ground::Plain,
         refs: HashMap::new(),
         git_config: Vec::new(),
+        signalled: false,
         git_moved: false,
         git_icase: false,
         waiting: Vec::new(),
@@ -109,6 +112,7 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         e.waiting.clear();
         e.refs.clear();
         e.git_config.clear();
+        e.signalled = false;
         e.git_moved = false;
         e.depth = 0;
         let mut sh = e.first_shell();
@@ -245,9 +249,10 @@ impl Engine<'_> {
 
     /// What a shell does when it ends.
     pub(crate) fn end(&mut self, sh: &mut Shell) {
-        let traps = std::mem::take(&mut sh.traps);
+        let mut traps = std::mem::take(&mut sh.traps);
+        traps.extend(super::traps::functions(sh));
         for (signal, body) in traps {
-            let runs = matches!(signal.as_str(), "EXIT" | "ERR" | "DEBUG" | "RETURN") || sh.killed;
+            let runs = matches!(signal.as_str(), "EXIT" | "ERR" | "DEBUG" | "RETURN") || self.may_arrive(sh, &signal);
             if runs && !body.is_empty() {
                 self.script(sh, &body);
             }

@@ -55,6 +55,7 @@ impl Engine<'_> {
                 if verb == "save" {
                     paths.clear();
                 }
+                paths.extend(self.git_listed_paths(sh, r, c));
                 let specs = Specs::new(self, r, &paths);
                 let others = c.has(&["-u", "--include-untracked", "-a", "--all"]);
                 let lines = self.status(r, others);

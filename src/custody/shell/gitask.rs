@@ -201,7 +201,8 @@ impl Engine<'_> {
         if rev.starts_with('-') {
             return None;
         }
-        let rev = format!("{rev}^{{commit}}");
+        // a search for text takes all that follows for the text, and finds a commit anyway
+        let rev = if rev.starts_with(":/") { rev.to_owned() } else { format!("{rev}^{{commit}}") };
         self.word(r, &["rev-parse", "--verify", "-q", &rev])
     }
 
@@ -246,6 +247,7 @@ impl Engine<'_> {
         for f in files {
             let p = join(&r.top, f.trim_end_matches('/'));
             self.act(sh, ActKind::Write, &p, false, f.ends_with('/'));
+            self.fs.touched(&p, true);
         }
         self.ground = old;
     }

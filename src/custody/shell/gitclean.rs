@@ -58,10 +58,7 @@ impl Engine<'_> {
             return;
         }
         let mut paths = c.args.clone();
-        if let Some(f) = c.value(&["--pathspec-from-file"]) {
-            let f = f.to_owned();
-            paths.extend(self.content(sh, &f).lines().map(str::to_owned));
-        }
+        paths.extend(self.git_listed_paths(sh, r, c));
         let specs = Specs::new(self, r, &paths);
         if specs.empty() {
             return;

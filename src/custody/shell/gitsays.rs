@@ -4,6 +4,7 @@ use super::super::act::ActKind;
 use super::engine::{Engine, UNK};
 use super::git::Global;
 use super::gitask::{Repo, Specs};
+use super::gitsettings::key;
 use super::gitwords::marks;
 use super::options::Call;
 use super::picture::join;
@@ -41,7 +42,7 @@ impl Engine<'_> {
                     if let [k, v, ..] = c.args.as_slice() {
                         let (k, v) =
                             if k == "set" { (v.clone(), c.args.get(2).cloned().unwrap_or_default()) } else { (k.clone(), v.clone()) };
-                        self.git_config.push((k.to_lowercase(), v));
+                        self.git_config.push((key(&k), v));
                     }
                     if let Some(f) = file {
                         self.act(sh, ActKind::Write, &f, true, false);
@@ -60,6 +61,13 @@ impl Engine<'_> {
                 self.act(sh, ActKind::Create, &join(&dir, &UNK.to_string()), true, false);
                 if !dir.contains(UNK) {
                     self.out.unknown.truncate(before);
+                }
+            }
+            "remote" => {
+                if let [verb, name, address, ..] = c.args.as_slice()
+                    && matches!(verb.as_str(), "add" | "set-url")
+                {
+                    self.git_config.push((format!("remote.{name}.url"), address.clone()));
                 }
             }
             "bundle" => {

@@ -14,7 +14,7 @@
 //! | `picture`, `traces` | the disk as the command sees it, and what the command has left there |
 //! | `state`, `engine`, `deeds` | what one shell knows; the one who follows; acts noted |
 //! | `flow`, `conditions`, `redirect` | lists, loops, tests, redirections |
-//! | `builtin`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
+//! | `builtin`, `traps`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
 //! | `fuel` | how much work one reading may be |
 //! | `runs`, `environs` | which program a name runs; variables that bring options, files and programs to it |
 //! | `table`, `options`, `call` | commands that write, as data; their options; those that need more than a row |
@@ -23,8 +23,8 @@
 //! | `watch`, `compile` | programs that look on or reach for another machine; compilers |
 //! | `seek`, `seekexpr` | `find` |
 //! | `echo`, `prints`, `search`, `columns` | what well-known programs print |
-//! | `git`, `gitwords`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
-//! | `gitgoto`, `gitmerge`, `gitaside`, `gitclean`, `gitsays`, `gitruns` | git's sub-commands, and programs that it runs |
+//! | `git`, `gitwords`, `gitpaths`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
+//! | `gitgoto`, `gitmerge`, `gitaside`, `gitclean`, `gitsays`, `gitruns`, `gitsettings`, `gitedits` | git's sub-commands, and programs that it runs |
 //! | `loci` | loci's own verbs |
 //! | `archive`, `zips`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
 //! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
@@ -64,12 +64,15 @@ mod git;
 mod gitaside;
 mod gitask;
 mod gitclean;
+mod gitedits;
 mod gitenv;
 mod gitgoto;
 mod gitmerge;
 pub(super) mod gitout;
+mod gitpaths;
 mod gitruns;
 mod gitsays;
+mod gitsettings;
 mod gitwords;
 mod gives;
 mod globs;
@@ -122,6 +125,7 @@ mod syntax;
 mod table;
 mod tar;
 mod traces;
+mod traps;
 mod trim;
 mod watch;
 mod words;
@@ -165,7 +169,7 @@ pub struct Meta {
     pub kind: Kind,
     /// Length in bytes.
     pub len: u64,
-    /// Time of last change, seconds since 1970.
+    /// Time of last change, nanoseconds since 1970.
     pub mtime: i64,
     /// Permission bits.
     pub mode: u32,

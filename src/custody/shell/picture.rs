@@ -14,6 +14,9 @@ pub(crate) const MAX_FILE: usize = 256 * 1024;
 /// Most names of one directory.
 pub(crate) const MAX_LIST: usize = 4096;
 
+/// Nanoseconds of a second.
+pub(super) const NANOS: i64 = 1_000_000_000;
+
 /// What the command has left at a path.
 #[derive(Clone, Debug)]
 pub(crate) enum Left {
@@ -65,6 +68,10 @@ pub(crate) struct Picture<'a> {
     pub(super) replaced: Vec<String>,
     /// Directories where the command has put what may be one file with others.
     pub(super) doubtful: Vec<String>,
+    /// When the command has last changed files, by the order in which it does; none where it may be any time.
+    pub(super) times: HashMap<String, Option<i64>>,
+    /// How many changes have got a time.
+    pub(super) turns: i64,
 }
 
 /// Joins a path to a directory, without touching `.` or `..`.
@@ -111,6 +118,8 @@ impl<'a> Picture<'a> {
             plain: RefCell::default(),
             replaced: Vec::new(),
             doubtful: Vec::new(),
+            times: HashMap::new(),
+            turns: 0,
         }
     }
 
@@ -140,7 +149,7 @@ impl<'a> Picture<'a> {
 
     /// `lstat` of a path whose parents hold no links.
     pub(crate) fn meta(&self, path: &str) -> Option<Meta> {
-        let made = |kind| Meta { kind, len: 0, mtime: self.world.now(), mode: 0o755 };
+        let made = |kind| Meta { kind, len: 0, mtime: self.world.now().saturating_mul(NANOS), mode: 0o755 };
         match self.left.get(path) {
             Some(Left::Gone) => return None,
             Some(Left::Dir) => return Some(made(Kind::Dir)),
@@ -346,6 +355,11 @@ impl<'a> Picture<'a> {
         Some(String::from_utf8_lossy(&b).into_owned())
     }
 
+    /// Directories are looked at anew.
+    pub(super) fn forget_plain(&self) {
+        self.plain.borrow_mut().clear();
+    }
+
     /// Notes what the command leaves at a path (links in its parents are followed).
     pub(crate) fn leave(&mut self, path: &str, follow: bool, what: Left) {
         if self.left.len() > 8192 {
@@ -369,6 +383,14 @@ impl<'a> Picture<'a> {
             self.replaced.push(at.path.clone());
         }
         self.plain.borrow_mut().retain(|dir| !dir.strip_prefix(&at.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+        match what {
+            // its time is the one of what it was before
+            Left::From(_) | Left::Gone => self.times.remove(&at.path),
+            _ => {
+                let now = self.next_time();
+                self.times.insert(at.path.clone(), now)
+            }
+        };
         self.left.insert(at.path, what);
     }
 }

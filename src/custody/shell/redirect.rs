@@ -187,6 +187,7 @@ impl Engine<'_> {
         if sh.opts.noexec {
             return Flow::Next;
         }
+        self.fire(sh, "DEBUG", true);
         if let Some(flow) = self.alias(sh, list, redirs) {
             return flow;
         }

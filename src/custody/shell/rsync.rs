@@ -5,7 +5,7 @@ use super::call::remote;
 use super::copy::{MAX_TREE, Only};
 use super::engine::{Engine, UNK};
 use super::options::Call;
-use super::picture::{self, join, split};
+use super::picture::{self, NANOS, join, split};
 use super::state::Shell;
 use super::{Kind, pattern};
 
@@ -171,7 +171,7 @@ impl Engine<'_> {
     /// well, since that is brought along.
     pub(super) fn alike(&self, sh: &Shell, from: &str, to: &str) -> bool {
         let meta = |path: &str| self.fs.meta(&self.fs.at(path, false).path).filter(|meta| meta.kind == Kind::File);
-        matches!((meta(from), meta(&self.full(sh, to))), (Some(a), Some(b)) if (a.len, a.mtime, a.mode) == (b.len, b.mtime, b.mode))
+        matches!((meta(from), meta(&self.full(sh, to))), (Some(a), Some(b)) if (a.len, a.mtime / NANOS, a.mode) == (b.len, b.mtime / NANOS, b.mode))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a walk that carries its rules along")]
