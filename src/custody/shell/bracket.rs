@@ -83,6 +83,7 @@ impl Engine<'_> {
         let m = self.fs.meta(&at.path);
         match op {
             "-e" | "-a" => Some(m.is_some()),
+            "-f" if self.is_pipe(&full) => Some(false),
             "-f" => Some(at.kind == Some(Kind::File)),
             "-d" => Some(at.kind == Some(Kind::Dir)),
             "-L" | "-h" => Some(at.kind == Some(Kind::Link)),
@@ -92,6 +93,7 @@ impl Engine<'_> {
                 None => Some(false),
                 Some(m) => Some(m.kind == Kind::Dir || m.mode & 0o111 != 0),
             },
+            "-p" if self.is_pipe(&full) => Some(true),
             "-p" | "-S" | "-b" | "-c" => Some(at.kind == Some(Kind::Other)),
             "-u" | "-g" | "-k" => Some(false),
             _ => None,

@@ -5,7 +5,7 @@ use super::deeds::fd_path;
 use super::engine::{Engine, UNK};
 use super::options::Call;
 use super::picture::{Left, join, split};
-use super::state::Shell;
+use super::state::{Fd, Shell};
 use super::{Ground, Kind};
 
 /// Most entries of a tree that is copied.
@@ -102,9 +102,35 @@ impl Engine<'_> {
         sh.status = None;
     }
 
+    /// Where a link of the kernel leads that stands for something of the process itself.
+    fn magic_link(&self, sh: &Shell, src: &str) -> Option<String> {
+        let path = join(&sh.cwd, src);
+        if let Some((n, "")) = super::deeds::fd_name(&path) {
+            return match sh.fd(n) {
+                Fd::Read(file, _) | Fd::Both(file, _) | Fd::File(file) => Some(file),
+                _ => None,
+            };
+        }
+        let (process, name) = path.strip_prefix("/proc/")?.split_once('/')?;
+        if !matches!(process, "self" | "thread-self") && !process.contains(UNK) {
+            return None;
+        }
+        match name {
+            "cwd" => Some(self.fs.at(&sh.cwd, true).path),
+            "root" => Some("/".into()),
+            _ => None,
+        }
+    }
+
     /// Copies one thing, with all below where `deep`.
     pub(super) fn copy(&mut self, sh: &mut Shell, src: &str, dst: &str, deep: bool, keep: bool, replace: bool) {
         let from = self.full(sh, src);
+        if let Some(target) = self.magic_link(sh, src).filter(|_| keep) {
+            self.act(sh, ActKind::Link, dst, false, false);
+            let to = self.full(sh, dst);
+            self.fs.leave(&to, false, Left::Link(target));
+            return;
+        }
         let kind = if from.contains(UNK) { None } else { self.fs.at(&from, !keep).kind };
         match kind {
             Some(Kind::Dir) => {

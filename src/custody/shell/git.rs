@@ -213,6 +213,10 @@ impl Engine<'_> {
             },
             "submodule" => self.git_submodule(&mut sub, &r, &c, rest),
             "bisect" => self.git_bisect(&mut sub, &r, &c, rest),
+            "hook" if c.args.first().is_some_and(|word| word == "run") => {
+                let name = c.args.get(1).cloned().unwrap_or_default();
+                self.git_hook(&sub, g, &r, &name);
+            }
             "sparse-checkout" => self.git_sparse(&sub, &r, &c),
             "subtree" => {
                 if let Some(p) = c.value(&["-P", "--prefix"])

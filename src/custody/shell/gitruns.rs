@@ -161,6 +161,15 @@ impl Engine<'_> {
         }
     }
 
+    /// A hook that is run by its name.
+    pub(super) fn git_hook(&mut self, sh: &Shell, g: &Global, r: &Repo, name: &str) {
+        let set = g.config.iter().rev().find(|(key, _)| key == "core.hookspath");
+        let dir = set.map_or_else(|| join(&r.git_dir, "hooks"), |(_, dir)| join(&r.top, dir));
+        let mut sub = sh.clone();
+        sub.cwd.clone_from(&r.top);
+        self.hook(&sub, &join(&dir, name));
+    }
+
     /// Runs a hook where there is one.
     fn hook(&mut self, sh: &Shell, file: &str) {
         let at = self.fs.at(file, true);

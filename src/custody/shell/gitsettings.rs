@@ -30,10 +30,6 @@ const ROWS: &[(&str, &str)] = &[
         "send-email",
     ),
     ("hook.*.command", "*"),
-    (
-        "core.pager pager.*",
-        "log show diff branch tag grep config status blame stash reflog whatchanged shortlog range-diff help ls-files var",
-    ),
 ];
 
 /// Options that name a program, and their sub-commands.
@@ -87,6 +83,7 @@ impl Engine<'_> {
             }
         }
         if verb == "grep" && c.has(&["-O", "--open-files-in-pager"]) {
+            run.extend(g.config.iter().filter(|(key, _)| key == "core.pager").map(|(_, value)| value.clone()));
             for name in ["GIT_PAGER", "PAGER"] {
                 let own = sh.vars.get(name).is_some_and(|var| var.exported);
                 run.extend(own.then(|| self.var(sh, name)).flatten());

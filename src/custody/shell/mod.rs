@@ -11,7 +11,7 @@
 //! | `parse`, `syntax`, `words`, `quotes` | text to our own tree; words taken apart |
 //! | `expand`, `globs`, `param`, `trim`, `brace`, `arith`, `numbers`, `pattern` | what a word becomes |
 //! | `assign` | variables get their values |
-//! | `picture`, `traces` | the disk as the command sees it, and what the command has left there |
+//! | `picture`, `traces`, `pipes` | the disk as the command sees it, and what the command has left there |
 //! | `state`, `engine`, `deeds` | what one shell knows; the one who follows; acts noted |
 //! | `flow`, `conditions`, `redirect` | lists, loops, tests, redirections |
 //! | `builtin`, `traps`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
@@ -24,7 +24,7 @@
 //! | `seek`, `seekexpr` | `find` |
 //! | `echo`, `prints`, `search`, `columns` | what well-known programs print |
 //! | `git`, `gitwords`, `gitpaths`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
-//! | `gitgoto`, `gitmerge`, `gitaside`, `gitclean`, `gitsays`, `gitruns`, `gitsettings`, `gitedits` | git's sub-commands, and programs that it runs |
+//! | `gitgoto`, `gitmerge`, `gitmail`, `gitaside`, `gitclean`, `gitsays`, `gitruns`, `gitsettings`, `gitedits` | git's sub-commands, and programs that it runs |
 //! | `loci` | loci's own verbs |
 //! | `archive`, `zips`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
 //! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
@@ -67,6 +67,7 @@ mod gitclean;
 mod gitedits;
 mod gitenv;
 mod gitgoto;
+mod gitmail;
 mod gitmerge;
 pub(super) mod gitout;
 mod gitpaths;
@@ -100,6 +101,7 @@ mod parse;
 mod patchfile;
 mod pattern;
 mod picture;
+mod pipes;
 mod place;
 mod prints;
 mod pymodules;
