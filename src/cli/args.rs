@@ -1,10 +1,11 @@
 //! What can be said on the command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, Command, FromArgMatches as _, Parser, ValueEnum, ValueHint};
 
-use super::verbs::Verb;
+use super::verbs::{Verb, exec};
 
 /// A filesystem-native agent runtime: an agent is a directory.
 #[derive(Debug, Parser)]
@@ -16,6 +17,18 @@ pub struct Args {
     /// What is to be done.
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+impl Args {
+    /// Reads a command line of `loci exec`, which agents call for every command, by a parser that knows this verb alone: to
+    /// build that of all verbs takes longer than the jail. Whatever it can't read goes to that one, which says what is wrong.
+    pub(super) fn of_exec(words: &[OsString]) -> Option<Self> {
+        let name = words.get(1).filter(|word| *word == "exec")?.to_str()?;
+        let parser = Global::augment_args(Command::new("loci")).subcommand(exec::Args::augment_args(Command::new("exec")));
+        let found = parser.try_get_matches_from(words).ok()?;
+        let verb = exec::Args::from_arg_matches(found.subcommand_matches(name)?).ok()?;
+        Some(Self { global: Global::from_arg_matches(&found).ok()?, verb: Verb::Exec(verb) })
+    }
 }
 
 /// The heading of these flags in the help of a verb, behind its own.
@@ -53,4 +66,35 @@ pub enum When {
     Always,
     /// Never.
     Never,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::help;
+
+    #[test]
+    fn exec_is_read_as_by_the_parser_of_all_verbs() {
+        for line in [
+            "loci exec true",
+            "loci exec --as alice --capture -- sed -i s/a/b/ x --json",
+            "loci exec --json --root /r --dry-run --as=alice -v -- true -v",
+            "loci exec --keep-cwd 3 --color never -- sh -c x",
+            "loci exec --probe",
+            "loci exec",
+            "loci exec --capture=x -- true",
+            "loci exec --help",
+            "loci exec --what -- true",
+            "loci --json exec -- true",
+            "loci where",
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let all = help::command().try_get_matches_from(&words).and_then(|found| Args::from_arg_matches(&found)).ok();
+            let mine = Args::of_exec(&words);
+            assert_eq!(mine.is_some(), all.is_some() && words[1] == "exec", "{line}");
+            if let Some(mine) = mine {
+                assert_eq!(format!("{mine:?}"), format!("{:?}", all.unwrap()), "{line}");
+            }
+        }
+    }
 }

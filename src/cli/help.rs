@@ -10,7 +10,7 @@ use super::near;
 
 /// The groups of `loci --help`, and their verbs in the order in which they are met.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("See where you are", &["where", "tree", "resolve", "explain", "show", "doctor"]),
+    ("See where you are", &["status", "where", "tree", "resolve", "explain", "show", "doctor"]),
     ("Make and run agents", &["new", "templates", "run", "inherit"]),
     ("Equip them", &["toggle", "equip", "unequip", "sets", "loadout"]),
     ("Own directories", &["own", "disown", "extract", "permit", "check", "exec", "trail"]),

@@ -50,7 +50,9 @@ pub fn main() -> ExitCode {
     if let Some(asked) = gate::selected(std::env::args_os()) {
         return gate::run(asked);
     }
-    let args = match help::command().try_get_matches().and_then(|matches| args::Args::from_arg_matches(&matches)) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let parsed = || help::command().try_get_matches_from(&words).and_then(|matches| args::Args::from_arg_matches(&matches));
+    let args = match args::Args::of_exec(&words).map_or_else(parsed, Ok) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };

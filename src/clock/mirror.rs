@@ -243,7 +243,12 @@ impl Attached {
     /// # Errors
     /// Where it is no longer there, or is not the one.
     pub fn look(&self, env: &BTreeMap<OsString, OsString>) -> Result<Pane, MirrorError> {
-        let Some(pane) = self.tmux(env).pane(&self.pane)? else { return Err(MirrorError::NotThere(self.name.clone())) };
+        let tmux = self.tmux(env);
+        let Some(pane) = tmux.pane(&self.pane)? else {
+            // Another session may have been started by that name since.
+            let named = tmux.pane(&format!("={}:", self.name))?.is_some_and(|pane| pane.name == self.name);
+            return Err(if named { MirrorError::Another(self.name.clone()) } else { MirrorError::NotThere(self.name.clone()) });
+        };
         let same = pane.session == self.session && pane.created == self.created && pane.server == self.server && pane.pane == self.pane;
         if same && !pane.dead { Ok(pane) } else { Err(MirrorError::Another(self.name.clone())) }
     }

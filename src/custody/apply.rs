@@ -140,10 +140,29 @@ pub fn work_out(
             }
         }
     }
+    let left = left_empty(&cleared, files);
+    done.plan.steps.extend(left.into_iter().map(|path| Step::RemoveDir { path }));
     if !done.conflicts.is_empty() {
         done.plan = Plan::default();
     }
     Ok(done)
+}
+
+/// The directories, deepest first, of which nothing is left when these files are gone and nothing comes: as `git apply`
+/// does, they go as well. A directory that was renamed would stay behind under its old name otherwise.
+fn left_empty(cleared: &[&Path], files: &[FileChange]) -> Vec<PathBuf> {
+    let comes = |dir: &Path| files.iter().any(|file| file.will.is_some() && file.path.starts_with(dir));
+    let mut left: Vec<PathBuf> = Vec::new();
+    for path in cleared {
+        for dir in climb::above(path).take_while(|dir| !comes(dir)) {
+            let Some(dirs) = emptied(dir, cleared) else { break };
+            left.extend(dirs);
+        }
+    }
+    left.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
+    let mut seen = std::collections::BTreeSet::new();
+    left.retain(|dir| seen.insert(dir.clone()));
+    left
 }
 
 /// How an earlier try has ended for this file, where what it noted stands there, and what is left of it: of a

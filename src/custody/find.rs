@@ -12,6 +12,7 @@ use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
 use super::worktree;
 use crate::sys::disk::{self, Kind};
+use crate::sys::shown;
 use crate::sys::time::Timestamp;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
@@ -89,6 +90,20 @@ pub fn facts(acts: &[Act], asker: &Asker, surroundings: &Surroundings, now: Time
     Facts { acts, permits }
 }
 
+/// What has to be known to rule on making something that is not there, `name`, in each of these directories: real ones that a
+/// walk down from the first has just met, so that the way to them needs no second look.
+pub(in crate::custody) fn facts_in(dirs: &[&Path], name: &str, asker: &Asker, surroundings: &Surroundings, now: Timestamp) -> Facts {
+    let mut look = Look::new(asker, surroundings);
+    // Where the disk folds case, the names on the way may not be those that it lists.
+    let plain = dirs.first().is_some_and(|first| {
+        let real = look.seen.real(first, true);
+        !real.folds && real.path == **first
+    });
+    let acts: Vec<ActFacts> = dirs.iter().map(|dir| look.new_in(dir, name, plain)).collect();
+    let permits = permits(&acts, asker, &surroundings.state, now);
+    Facts { acts, permits }
+}
+
 /// What was permitted: looked for only where something may be somebody else's, so that what passes
 /// anyhow pays nothing.
 fn permits(acts: &[ActFacts], asker: &Asker, state: &Path, now: Timestamp) -> Permits {
@@ -102,8 +117,13 @@ fn permits(acts: &[ActFacts], asker: &Asker, state: &Path, now: Timestamp) -> Pe
     let file = grants::file(state);
     match grants::read(state) {
         Ok(found) => {
-            let note = (found.skipped > 0)
-                .then(|| format!("{} lines of {} can't be read, and grant nothing", found.skipped, crate::sys::shown::path(&file)));
+            let note = (found.skipped > 0).then(|| {
+                format!(
+                    "{} of {} can't be read: nothing is granted by that",
+                    shown::count(found.skipped, "line", "lines"),
+                    shown::path(&file)
+                )
+            });
             Permits { now, all: found.all.into_iter().filter_map(|grant| grant.permit).collect(), file, note }
         }
         Err(error) => Permits { now, file, note: Some(format!("nothing is permitted: failed to {error}")), ..Permits::default() },
@@ -164,6 +184,19 @@ impl<'a> Look<'a> {
         ActFacts { real: Some(Ok(found.path)), up, below, wall, ..bare }
     }
 
+    /// As [`Self::at`], for what is not there in a directory that was just seen; `plain`: the path is the real one.
+    fn new_in(&mut self, dir: &Path, name: &str, plain: bool) -> ActFacts {
+        let act = Act { kind: ActKind::Create, path: dir.join(name), follow: false, below: false };
+        // Which case names have matters only where one of the wall's is among them, in whatever case.
+        let walled = self.surroundings.moved.iter().any(|(folder, _)| act.path.starts_with(folder))
+            || wall::inside(&act.path, &self.grounds(true)).is_some();
+        if !plain || walled {
+            return self.at(&act);
+        }
+        let up = self.climb(climb::up(dir));
+        ActFacts { real: Some(Ok(act.path.clone())), act, up, below: Vec::new(), wall: None }
+    }
+
     /// The stations from a path up to the first that decides. A link that is not followed belongs
     /// to the directory that it stands in, and so does what is not there or can't be looked at.
     fn up(&mut self, found: &real::Real) -> Vec<Station> {
@@ -172,8 +205,12 @@ impl<'a> Look<'a> {
         let itself = kind(&found.path);
         // A directory or what stands above one; the path itself was just looked at.
         let holds = |dir: &&Path| sure || if **dir == *found.path { itself } else { kind(dir) } == Some(Kind::Dir);
+        self.climb(climb::up(&found.path).skip(usize::from(itself == Some(Kind::Link))).skip_while(|dir| !holds(dir)))
+    }
+
+    fn climb<'b>(&mut self, dirs: impl Iterator<Item = &'b Path>) -> Vec<Station> {
         let mut stations = Vec::new();
-        for dir in climb::up(&found.path).skip(usize::from(itself == Some(Kind::Link))).skip_while(|dir| !holds(dir)) {
+        for dir in dirs {
             let Some(station) = self.station(dir) else { continue };
             let decides = station.home || station.owner.is_some();
             stations.push(station);

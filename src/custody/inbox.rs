@@ -56,7 +56,8 @@ const MAX_NAMED: usize = 8;
 
 fn odd_notes(odd: &[Odd]) -> Vec<String> {
     let left = odd.len().saturating_sub(MAX_NAMED);
-    let rest = (left > 0).then(|| format!("and {left} more that are no messages"));
+    let rest =
+        (left > 0).then(|| format!("and {} no message", crate::sys::shown::count(left, "more thing that is", "more things that are")));
     odd.iter().take(MAX_NAMED).map(Odd::to_string).chain(rest).collect()
 }
 

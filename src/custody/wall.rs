@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobBuilder;
 
 use super::act::{Act, ActKind};
-use rows::{CLAUDE, ROWS, Row};
+use rows::{CLAUDE, FIRST_LETTERS, ROWS, Row};
 pub(super) use rows::{POLICY, rows};
 
 /// What part of the machinery a path belongs to.
@@ -92,11 +92,19 @@ fn parts(path: &Path) -> Vec<&OsStr> {
     path.components().filter_map(|part| if let std::path::Component::Normal(name) = part { Some(name) } else { None }).collect()
 }
 
+/// Whether a row of the wall may fit a path at all, by the first letters of its names alone: most paths have none of them.
+fn may_fit(parts: &[&OsStr]) -> bool {
+    let begins = |part: &&OsStr| part.as_encoded_bytes().first().is_some_and(|first| FIRST_LETTERS.contains(&first.to_ascii_lowercase()));
+    parts.iter().any(begins)
+}
+
 /// Whether a real path is in the wall.
 #[must_use]
 pub fn inside(real: &Path, grounds: &Grounds<'_>) -> Option<Walled> {
     let parts = parts(real);
-    if let Some(row) = ROWS.iter().find(|row| in_row(row, &parts, grounds.folds)) {
+    if may_fit(&parts)
+        && let Some(row) = ROWS.iter().find(|row| in_row(row, &parts, grounds.folds))
+    {
         return Some(row.what);
     }
     if real == grounds.user_home.join(".claude.json") {

@@ -9,7 +9,7 @@ use super::declare::{self, Declared};
 use super::kept::Folder;
 use super::place::Ground;
 use super::trust::Standing;
-use crate::sys::disk;
+use crate::sys::{disk, shown};
 use crate::tree::climb;
 use crate::tree::dotdirs::{IDENTITY, RUNTIME};
 use crate::tree::resolve::{Found, RootKind, resolve};
@@ -62,7 +62,7 @@ pub fn may_be_there(home: Option<&Path>, launch: Option<&Path>, place: Option<&P
 pub fn hooks(ground: &Ground<'_>) -> Hooks {
     let mut hooks = Hooks::default();
     let Ok(found) = resolve(&ground.request("hooks")) else { return hooks };
-    hooks.notes = found.diagnostics.iter().map(|one| format!("{}: {}", crate::sys::shown::path(&one.path), one.text)).collect();
+    hooks.notes = found.diagnostics.iter().map(|one| format!("{}: {}", shown::path(&one.path), shown::text(&one.text))).collect();
     let mut folders = BTreeMap::new();
     for file in found.files {
         match declare::header(&file.bytes) {

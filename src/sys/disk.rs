@@ -17,7 +17,7 @@ mod rename;
 mod write;
 
 pub use alter::{
-    empty, is_pipe, make_link, make_pipe, remove_dir, remove_file, remove_tree, set_mode, sync_dir, sync_dirs, sync_parent, sync_tree,
+    empty, is_pipe, make_link, make_pipe, mask, remove_dir, remove_file, remove_tree, set_mode, sync_dir, sync_dirs, sync_parent, sync_tree,
 };
 pub(in crate::sys) use read::open_own;
 pub use read::{any_piece, read, read_bounded, read_end, read_if_there, read_pieces, read_start};

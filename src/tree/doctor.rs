@@ -53,6 +53,8 @@ pub struct Sweep {
     pub findings: Vec<Finding>,
     /// How many places were looked at.
     pub places: usize,
+    /// Of them, the directories that a clock or hooks may read: those with a dotdir of loci's own.
+    pub own: Vec<PathBuf>,
     /// How many directory entries and files were looked at: the cost.
     pub looked: usize,
 }
@@ -77,6 +79,9 @@ pub fn sweep(root: &Path, home: &Path, dotdirs: &Dotdirs) -> Sweep {
     doctor.sweep.findings.extend(walked.diagnostics.into_iter().map(Finding::from));
     for spot in &walked.spots {
         doctor.place(spot);
+        if spot.dotdirs.iter().any(|name| name == IDENTITY || name == RUNTIME) {
+            doctor.sweep.own.push(spot.path.clone());
+        }
     }
     doctor.identities(&places::describe(root, walked.spots));
     let mut sweep = doctor.sweep;

@@ -1,7 +1,8 @@
 //! Fuzzing without libFuzzer: the same targets, fed with mutations of their seeds. Knows nothing of coverage; keeps what
 //! made a target fail.
 //!
-//! `cargo run --release --manifest-path tests/fuzz/Cargo.toml -- SECONDS [SEED [TARGET…]]`: so many seconds for each target.
+//! `cargo run --release --manifest-path tests/fuzz/Cargo.toml --example driver -- SECONDS [SEED [TARGET…]]`: so many seconds for each
+//! target.
 //! Prints executions for each, writes each input that made one panic to `target/fuzz/TARGET-N`, and exits with 1 then.
 
 #[path = "../it/fuzz/rng.rs"]
@@ -16,6 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+use rng::Rng;
 
 /// Pieces that mean something to one parser or another.
 const DICTIONARY: &[&str] = &[

@@ -267,6 +267,24 @@ fn what_was_added_to_a_file_of_ours_stays() {
         let said = run(&sandbox, &format!("disconnect {harness}")).exits(2).stderr;
         assert!(said.contains("somebody has changed it") && said.contains("hint: mv "), "{harness}: {said}");
         assert_eq!(sandbox.read(file), changed);
+        // Nor where it no longer says whose it is: it calls the gate as before.
+        let lines: Vec<&str> = there.lines().collect();
+        let mark = lines.iter().position(|line| line.contains("Put here by")).unwrap();
+        let headless = [&lines[..mark], &lines[mark + 1..]].concat().join("\n");
+        for text in [headless.clone(), headless.replace('"', "'").replace("', '", "',\n  '")] {
+            sandbox.file(file, &text);
+            for verb in ["disconnect", "disconnect", "connect"] {
+                let said = run(&sandbox, &format!("{verb} {harness}")).exits(2).stderr;
+                assert!(said.contains("somebody has changed it"), "{verb} {harness}: {said}");
+            }
+            let standing = run(&sandbox, &format!("connect {harness} --check --json")).exits(1).json();
+            assert_eq!(standing["harnesses"][0]["standing"], "differs", "{harness}");
+            assert_eq!(sandbox.read(file), text);
+        }
+        // The receipt is there still: as it was put there, it goes.
+        sandbox.file(file, &there);
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        assert!(!sandbox.path(file).exists(), "{harness}");
     }
     // Copilot's file is a list of hooks: theirs stay, ours go.
     let (sandbox, file) = (world(), "home/.copilot/hooks/loci.json");
@@ -575,6 +593,11 @@ fn a_check_says_how_it_stands_and_changes_nothing() {
     sandbox.file("repo/.claude/settings.local.json", "{\"disableAllHooks\": true}");
     let (word, why) = standing("claude", 1);
     assert!(word == "tampered" && why.contains("settings.local.json"), "{word}: {why}");
+    // Who connects once more hears it as well.
+    for (harness, why) in [("claude", "settings.local.json"), ("codex", "--trust")] {
+        let said = run(&sandbox, &format!("connect {harness}")).exits(0).stdout;
+        assert!(said.contains("already") && said.contains("asks nobody") && said.contains(why), "{said}");
+    }
     sandbox.file("repo/.gemini/settings.json", "{\"hooksConfig\": {\"enabled\": false}}");
     assert_eq!(standing("gemini", 1).0, "tampered");
 

@@ -124,7 +124,9 @@ fn a_loop_goes_on_until_its_predicate_holds() {
     world.loci(&["clock", "enroll", "."]).exits(0);
     let refused = world.loci(&["loop", "start", "first"]).exits(2);
     assert!(refused.stderr.contains("dormant") && refused.stderr.contains("loci jobs arm loop:first"), "{}", refused.stderr);
+    assert!(world.loci(&["clock", "enroll", ".", "--dry-run"]).exits(0).stdout.contains("loop:first: dormant until"));
     world.arm(&["loop:first", "second"]);
+    assert!(!world.loci(&["clock", "enroll", ".", "--dry-run"]).exits(0).stdout.contains("dormant"));
     world.loci(&["loop", "start", "first", "--dry-run"]).exits(0);
     assert!(world.status()["active"].is_null());
     world.loci(&["loop", "start", "first"]).exits(0);

@@ -28,6 +28,7 @@ mod sandbox;
 mod shell;
 mod show;
 mod skill;
+mod status;
 mod story;
 mod sweep;
 mod templates;

@@ -131,6 +131,10 @@ fn doctor_finds_what_is_planted_and_nothing_else() {
         .file("r/.claude/skills/m.inactive/SKILL.md", "")
         .file("r/.claude/rules/fm.md", "---\na: b: c\n---\n")
         .file("r/.loci-clock/jobs/j.md", "---\narmed: true\n---\n")
+        .file("r/.loci-clock/jobs/k.md", "---\nwhen: {every: 1h}\nrun: x\nneeds: [nope]\n---\n")
+        .file("r/.loci-clock/loops/l.md", "no header\n")
+        .file("r/a/.loci/hooks/lint.sh", "#!/bin/sh\n# hook-events: before-tol\n")
+        .file("r/a/.loci/hooks/helper.sh", "#!/bin/sh\n")
         .file("r/a/.loci/notes.md", &secret)
         .file("r/a/.loci/memory/notes.md", &secret)
         .file("r/a/.loci/run.pid", "1")
@@ -152,9 +156,13 @@ fn doctor_finds_what_is_planted_and_nothing_else() {
         (".claude/skills/g/k/SKILL.md", "nested-skill-ignored"),
         (".claude/skills/l/skill.md", "skill-wrong-case"),
         (".claude/skills/m.inactive", "inactive-dir-still-live"),
+        (".loci-clock/jobs/j.md", "job-refused"),
         (".loci-clock/jobs/j.md", "transport-armed"),
+        (".loci-clock/jobs/k.md", "job-refused"),
+        (".loci-clock/loops/l.md", "loop-refused"),
         ("a/.loci/agent.md", "duplicate-id"),
         ("a/.loci/heartbeat.md", "foreign-slot"),
+        ("a/.loci/hooks/lint.sh", "hook-broken"),
         ("a/.loci/notes.md", "transport-token"),
         ("a/.loci/run.pid", "transport-process"),
         ("c/.loci-view/things.json", "view-list"),

@@ -114,21 +114,22 @@ pub(super) fn root_at(context: &Context, path: &Path) -> Result<Root, Failure> {
 
 /// The root that is meant where none is named.
 pub(super) fn root(context: &Context, named: Option<&Path>) -> Result<Root, Failure> {
-    if let Some(named) = named.or(context.flags.root.as_deref()) {
+    if let Some(named) = named {
         return root_at(context, named);
     }
-    if let Some(named) = context.env.get(crate::sys::env::LOCI_ROOT) {
-        return root_at(context, Path::new(named));
-    }
-    let here = disk::canonical(&context.cwd)?;
-    match crate::tree::climb::nearest(&here, |dir| disk::is_dir(&dir.join(".loci-clock"))) {
-        Some(dir) => root_at(context, dir),
-        None => Err(Failure::new("root", "no directory up from here holds a .loci-clock").hint("mkdir -p .loci-clock/jobs")),
-    }
+    let none = || Failure::new("root", "no directory up from here holds a .loci-clock").hint("mkdir -p .loci-clock/jobs");
+    root_around(context, &disk::canonical(&context.cwd)?)?.ok_or_else(none)
+}
+
+/// The root that is named, else the nearest one up from a real directory; `None` where there is none.
+pub(super) fn root_around(context: &Context, dir: &Path) -> Result<Option<Root>, Failure> {
+    let named = context.flags.root.clone().or_else(|| context.env.get(crate::sys::env::LOCI_ROOT).map(PathBuf::from));
+    let nearest = || crate::tree::climb::nearest(dir, |dir| disk::is_dir(&dir.join(".loci-clock"))).map(Path::to_owned);
+    named.or_else(nearest).map(|dir| root_at(context, &dir)).transpose()
 }
 
 /// The roots that are named, else those that are enrolled.
-fn roots(context: &Context, named: &[PathBuf]) -> Result<Vec<Root>, Failure> {
+pub(super) fn roots(context: &Context, named: &[PathBuf]) -> Result<Vec<Root>, Failure> {
     if !named.is_empty() {
         return named.iter().map(|path| root_at(context, path)).collect();
     }
@@ -216,7 +217,8 @@ fn status(context: &Context, named: Option<&Path>) -> Outcome {
                 let count = |key: &str| status.get(key).and_then(Value::as_array).map_or(0, Vec::len);
                 let jobs = status.get("jobs").and_then(Value::as_u64).unwrap_or(0);
                 text.push_str(&format!(
-                    "{jobs} jobs, {} running, {} refused, {} stuck\n",
+                    "{}, {} running, {} refused, {} stuck\n",
+                    shown::count(jobs, "job", "jobs"),
                     count("running"),
                     count("refused"),
                     count("stuck")
@@ -248,8 +250,10 @@ fn enroll(context: &Context, path: &Path, live: bool, dry_run: bool) -> Outcome 
     let loops = super::loops::read_all(&root)?;
     let read = loops.values().filter_map(|one| one.as_ref().ok());
     accepted.extend(read.clone().map(|one| (one.job.name.to_string(), Value::from(trust::loop_hashes(one, &root.dir).0))));
-    let dormant = found.jobs.iter().filter(|job| job.calls_model).map(|job| &*job.name);
-    let models: Vec<&str> = dormant.chain(read.map(|one| &*one.job.name)).collect();
+    let trust = Trust::read(&root.state, &root.dir)?;
+    let dormant = found.jobs.iter().filter(|job| job.calls_model && !trust.is_armed(job, &root.dir)).map(|job| &*job.name);
+    let unarmed = read.filter(|one| !trust.arms(&one.job.name, &trust::loop_hashes(one, &root.dir).1));
+    let models: Vec<&str> = dormant.chain(unarmed.map(|one| &*one.job.name)).collect();
     let refused: Vec<&job::LoadError> = found.errors.iter().chain(loops.values().filter_map(|one| one.as_ref().err())).collect();
     if !dry_run {
         let salt = random::hex20().map_err(|error| Failure::new("io", "failed to get a random id").caused_by(&error))?;

@@ -3,13 +3,13 @@
 mod standing;
 mod words;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
 
 use standing::checked;
+pub(super) use standing::{installed, standings};
 use words::{Doing, diff, object, steps};
 
 use crate::cli::context::Context;
@@ -140,10 +140,25 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     }
     let others = others(context, adapter);
     needs.extend(check::off(adapter, &ground, &change.file, &others).map(|why| format!("{} asks nobody: {why}", adapter.title)));
-    needs
-        .extend(change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command))));
+    if change.plan.is_empty() {
+        // What was said when it was connected is long forgotten, or not true any more.
+        needs = silence(adapter, &reach, &ground, &others).into_iter().collect();
+    }
+    needs.extend(foreign(&change));
     let done = if args.observe { "observed" } else { "connected" };
     finish(context, adapter, &change, lock.as_ref(), &Doing { verb: "connect", done, command: &command, dry_run: args.dry_run, needs })
+}
+
+/// Why nobody is asked though the relays stand where they should.
+fn silence(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, others: &[PathBuf]) -> Option<String> {
+    let (_, standing) = check::standing(adapter, reach, ground, others).ok()?;
+    let why = standing.why()?;
+    Some(format!("{} asks nobody: {}", adapter.title, shown::text(why)))
+}
+
+/// What is said of the commands that were left alone.
+fn foreign(change: &Change) -> impl Iterator<Item = String> {
+    change.foreign.iter().map(|command| format!("another loci is called there, and was left alone: {}", shown::text(command)))
 }
 
 /// Connects a harness for the user, as `loci connect NAME` does.
@@ -178,7 +193,13 @@ pub fn disconnect(context: &Context, args: DisconnectArgs) -> Outcome {
             context.shown(&link)
         )
     };
-    let needs = unlinks.then(gone).into_iter().collect();
+    let still = |edit: &connect::Edit| {
+        let calls = String::from_utf8_lossy(edit.after.as_deref().unwrap_or_default()).contains("/.loci/bin/loci");
+        calls.then(|| {
+            format!("{} names {} still: that is not what `loci connect` puts there", context.shown(&edit.file), context.shown(&link))
+        })
+    };
+    let needs = unlinks.then(gone).into_iter().chain(change.edits.iter().filter_map(still)).collect();
     let doing = Doing { verb: "disconnect", done: "disconnected", command: &command, dry_run: args.dry_run, needs };
     finish(context, adapter, &change, lock.as_ref(), &doing)
 }
@@ -221,7 +242,8 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, lock: Option<&(
     let file = context.shown(&change.file);
     let title = adapter.title;
     if change.plan.is_empty() {
-        context.print(|| format!("{title} is {done} already ({file})\n"), || object(adapter, change, doing, false))?;
+        let said = || format!("{title} is {done} already ({file})\n{}", notes(&doing.needs));
+        context.print(said, || object(adapter, change, doing, false))?;
         return Ok(Answer::Yes);
     }
     if doing.dry_run {
@@ -255,15 +277,15 @@ fn finish(context: &Context, adapter: &Adapter, change: &Change, lock: Option<&(
                 .filter(|edit| edit.file != change.file && edit.before != edit.after)
                 .map(|edit| context.shown(&edit.file));
             let files = std::iter::once(file.clone()).chain(others).collect::<Vec<_>>().join(", ");
-            let mut text = format!("{title} is {done} ({files})\n");
-            for need in &doing.needs {
-                let _ = writeln!(text, "note: {need}");
-            }
-            text
+            format!("{title} is {done} ({files})\n{}", notes(&doing.needs))
         },
         || object(adapter, change, doing, true),
     )?;
     Ok(Answer::Yes)
+}
+
+fn notes(needs: &[String]) -> String {
+    needs.iter().map(|need| format!("note: {need}\n")).collect()
 }
 
 fn user_home(context: &Context) -> PathBuf {

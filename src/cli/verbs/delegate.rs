@@ -119,7 +119,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         }
         let (ours, others): (Vec<_>, Vec<_>) = found.files.into_iter().partition(|file| theirs(&write(&file.path)));
         if !others.is_empty() {
-            context.say(&format!("note: {} files of the branch are not {owner}'s and are left out", others.len()));
+            context.say(&format!("note: left out, not {owner}'s: {} of the branch", shown::count(others.len(), "file", "files")));
         }
         if ours.is_empty() {
             return Err(Failure::new("branch", format!("failed to delegate: `{}` changes nothing of {owner}'s", shown::text(name)))

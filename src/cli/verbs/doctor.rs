@@ -1,18 +1,25 @@
 //! `loci doctor`: everything that is wrong below a directory.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde_json::json;
 
 use super::tree::root;
+use super::{clock, jobs, loops};
 use crate::cli::context::Context;
+use crate::cli::failure::Failure;
 use crate::cli::output::text_of;
 use crate::cli::{Answer, Outcome};
-use crate::sys::shown;
+use crate::clock::job::LoadError;
+use crate::hooks::declare;
+use crate::sys::{disk, shown};
 use crate::tree::doctor::{self, Finding};
-use crate::tree::{real, settings};
+use crate::tree::{dotdirs, real, settings};
+
+/// How much of a hook is looked at for its header, in bytes.
+const HEADER: u64 = 64 << 10;
 
 /// What can be said to `loci doctor`.
 #[derive(Debug, ClapArgs)]
@@ -34,12 +41,20 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let root = root(context, args.dir.as_deref())?;
     let home = real::real(&context.home, true).path;
     // Broken settings are a finding where they lie; elsewhere they stop the sweep like any verb.
-    let dotdirs = match settings::load(&context.home) {
+    let named = match settings::load(&context.home) {
         Ok(settings) => settings.dotdirs,
         Err(_) if home.starts_with(&root) => settings::Settings::default().dotdirs,
         Err(error) => return Err(error.into()),
     };
-    let sweep = doctor::sweep(&root, &home, &dotdirs);
+    let mut sweep = doctor::sweep(&root, &home, &named);
+    for dir in std::mem::take(&mut sweep.own) {
+        sweep.findings.extend(hooks(&dir));
+        if disk::is_dir(&dir.join(dotdirs::RUNTIME)) {
+            sweep.findings.extend(scheduled(context, &dir));
+        }
+    }
+    sweep.findings.sort();
+    sweep.findings.dedup();
     let words = || {
         let mut text = String::new();
         for Finding { path, line, code, text: what, fix } in &sweep.findings {
@@ -47,7 +62,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             let _ = writeln!(text, "{}{line} {} [{code}]\n  fix: {}", context.shown(path), shown::text(what), shown::text(fix));
         }
         let count = sweep.findings.len();
-        let _ = writeln!(text, "{count} {} in {} {}", plural(count, "finding"), sweep.places, plural(sweep.places, "place"));
+        let _ = writeln!(text, "{} in {}", shown::count(count, "finding", "findings"), shown::count(sweep.places, "place", "places"));
         text
     };
     let object = || {
@@ -60,6 +75,48 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(if sweep.findings.is_empty() { Answer::Yes } else { Answer::No })
 }
 
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
+/// The jobs and loops that the clock of a root refuses.
+fn scheduled(context: &Context, dir: &Path) -> Vec<Finding> {
+    let finding = |error: &LoadError, code: &'static str, fix: &str| {
+        let field = error.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
+        Finding { path: error.path.clone(), line: error.line, code, text: format!("{field}{}", error.why), fix: fix.to_owned() }
+    };
+    // What keeps all of them from being read is a finding too.
+    let whole = |failure: &Failure| Finding {
+        path: dir.join(dotdirs::RUNTIME),
+        line: None,
+        code: "clock-unread",
+        text: failure.to_string().lines().next().unwrap_or_default().to_owned(),
+        fix: "loci jobs".to_owned(),
+    };
+    let root = match clock::root_at(context, dir) {
+        Ok(root) => root,
+        Err(failure) => return vec![whole(&failure)],
+    };
+    let mut findings = Vec::new();
+    match jobs::read_all(&root) {
+        Ok(found) => findings
+            .extend(found.errors.iter().map(|one| finding(one, "job-refused", "mend it; `loci jobs check FILE` says whether it is a job"))),
+        Err(failure) => findings.push(whole(&failure)),
+    }
+    match loops::read_all(&root) {
+        Ok(found) => {
+            let refused = found.values().filter_map(|one| one.as_ref().err());
+            findings.extend(refused.map(|one| finding(one, "loop-refused", "mend it; `loci jobs check FILE` says whether it is a loop")));
+        }
+        Err(failure) => findings.push(whole(&failure)),
+    }
+    findings
+}
+
+/// The hooks of a directory whose header can't be made sense of.
+fn hooks(dir: &Path) -> Vec<Finding> {
+    let folders = [dotdirs::IDENTITY, dotdirs::RUNTIME].map(|name| dir.join(name).join("hooks"));
+    let entries = folders.iter().flat_map(|folder| disk::list(folder).into_iter().flatten().map(|entry| folder.join(entry.name)));
+    let bad = |path: PathBuf| {
+        let remarks = declare::header(&disk::read_start(&path, HEADER).ok()?.0)?.err()?;
+        let fix = "name a seam of `loci help hooks` in its `hook-events` line".to_owned();
+        Some(Finding { path, line: None, code: "hook-broken", text: remarks.join("; "), fix })
+    };
+    entries.filter(|path| disk::is_file(path)).filter_map(bad).collect()
 }

@@ -18,12 +18,13 @@ use crate::custody::find;
 use crate::custody::jail::harvest::{self, Layer};
 use crate::custody::jail::{self, Found, Planned, Point, Use, Zone, calls};
 use crate::custody::person::Person;
+use crate::sys::disk::PathError;
 use crate::sys::handle::Handle;
 use crate::sys::jail::{Access, Ending, Event, Jailed, Mount, Stage, Trouble};
 use crate::sys::{disk, env, process, shown, time};
 use crate::text::name::AgentId;
 use crate::tree::dotdirs::Dotdirs;
-use crate::tree::settings;
+use crate::tree::settings::{self, Custody};
 
 /// Run a command that can't write what is somebody else's
 ///
@@ -98,6 +99,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if args.dry_run {
         return planned(context, &ready);
     }
+    if let Some(answer) = boundless(context, &ready.root) {
+        return Ok(answer);
+    }
     for note in &ready.found.notes {
         context.say(&format!("loci: note: {note}"));
     }
@@ -105,7 +109,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         context.say(&format!("loci: note: {} has another name somewhere; through that one it can be written", context.shown(path)));
     }
     let over: Vec<PathBuf> = ready.mounts.iter().filter(|mount| mount.what == Use::Layer).map(|mount| mount.path.clone()).collect();
-    let scratch = if over.is_empty() { None } else { Some(harvest::prepare(&context.state, &over)?) };
+    let scratch = match (!over.is_empty()).then(|| harvest::prepare(&context.state, &over)).transpose() {
+        Ok(made) => made,
+        Err(error) => return Ok(no_layer(context, &error)),
+    };
     let layers: &[Layer] = scratch.as_ref().map_or(&[], |(_, layers)| layers.as_slice());
     let mut mounts: Vec<Mount> = ready.mounts.iter().map(|planned| mount(planned, layers)).collect();
     for own in &ready.own {
@@ -120,7 +127,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         // A layer is a file system of its own, and git would not look above it for its repository.
         vars.push(("GIT_DISCOVERY_ACROSS_FILESYSTEM", OsString::from("1")));
     }
-    let mut hearer = jail::hear::Hearer::new(&ready.mounts);
+    let mut hearer = jail::hear::Hearer::new(&ready.mounts, &context.state);
     let jailed =
         Jailed { mounts: &mounts, cwd: &context.cwd, program, args: rest, vars: &vars, keep_cwd: handle.is_some(), idle: args.embodied };
     if let Some(key) = &args.call {
@@ -195,12 +202,12 @@ fn ready(context: &Context, args: &Args) -> Result<Ready, Failure> {
     };
     let surroundings = grant::surroundings(context)?;
     let beside = beside(context, &root);
-    let mut found = jail::scan(&root, &beside, &asker, &surroundings, time::now());
+    let mut found = jail::scan(&root, &beside, &asker, &surroundings, time::now(), args.capture);
     // A call may have gone anywhere; what belongs to the session's own tree is held all the same.
     if let Some(launch) = call.as_ref().and_then(|call| call.launch.as_deref()).filter(|dir| disk::is_dir(dir)) {
         let launch = top(context, launch)?;
         if !root.starts_with(&launch) {
-            found.add(jail::scan(&launch, &self::beside(context, &launch), &asker, &surroundings, time::now()));
+            found.add(jail::scan(&launch, &self::beside(context, &launch), &asker, &surroundings, time::now(), args.capture));
         }
     }
     if named_root(context).is_none() && call.is_none() && !disk::is_dir(&root.join(".git")) && !disk::is_file(&root.join(".git")) {
@@ -292,6 +299,33 @@ fn planned(context: &Context, ready: &Ready) -> Outcome {
         context.say(&format!("note: {} has another name somewhere; through that one it can be written", context.shown(path)));
     }
     Ok(Answer::Yes)
+}
+
+/// Where only what is held goes on (`custody: required`), a look that nothing bounds is not enough: what is owned above or
+/// beside it would not be held.
+fn boundless(context: &Context, root: &Path) -> Option<Answer> {
+    let settings = settings::load(&context.home).ok().filter(|settings| settings.custody == Custody::Required)?;
+    let there = |name: &str| matches!(disk::look(&root.join(name)), Ok(Some(_)));
+    let marked = || settings.dotdirs.iter().any(|(name, _)| there(name));
+    if named_root(context).is_some() || there(".git") || marked() {
+        return None;
+    }
+    let dir = shown::path(root);
+    context.say(&format!(
+        "error: failed to hold all there is to hold: {dir} is in no repository and in no place, so how far to look is not known, and `custody: required` wants it; the command was NOT run"
+    ));
+    context.say("hint: say how far: loci exec --root DIR -- COMMAND, or LOCI_ROOT=DIR");
+    Some(Answer::Exit(126))
+}
+
+/// Says why there is no layer to capture in, and that nothing was run.
+fn no_layer(context: &Context, error: &PathError) -> Answer {
+    context.say(&format!("error: failed to make a layer to capture in: failed to {error}; the command was NOT run"));
+    context.say(&format!("caused by: {}", error.source));
+    if crate::sys::jail::is_inside() {
+        context.say("hint: inside of a jail there is none: run it without --capture. What it is refused is handed over all the same");
+    }
+    Answer::Exit(126)
 }
 
 /// Says why nothing was run.

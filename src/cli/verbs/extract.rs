@@ -185,8 +185,7 @@ fn plan(context: &Context, items: &[Item], child: &Child, owner: Option<&AgentId
 fn words(context: &Context, items: &[Item], plan: &Plan, dir: &Path, owner: Option<&AgentId>, done: bool) -> String {
     if done {
         let owned = owner.map(|owner| format!(", which {owner} owns")).unwrap_or_default();
-        let count = items.len();
-        return format!("moved {count} {} into {}{owned}\n", if count == 1 { "thing" } else { "things" }, context.shown(dir));
+        return format!("moved {} into {}{owned}\n", crate::sys::shown::count(items.len(), "thing", "things"), context.shown(dir));
     }
     let line = |step: &Step| match step {
         Step::Rename { from, to } => format!("rename {} to {}\n", context.shown(from), context.shown(to)),

@@ -136,6 +136,11 @@ fn change(context: &Context, verb: &str, names: &[String], whom: &Whom, edit: fn
             return Ok(answer);
         }
     }
+    if let Target::Session(session) = &target
+        && state::read(&context.state, session).map_err(failure)?.is_none()
+    {
+        context.say(&format!("note: no session {} is known yet; an id counts whole", shown::text(session)));
+    }
     known(context, names, &target)?;
     let after = match &target {
         Target::Session(session) if whom.dry_run => {

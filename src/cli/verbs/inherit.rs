@@ -204,10 +204,6 @@ impl Made<'_> {
     }
 }
 
-fn counted(number: usize, one: &str, more: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { more })
-}
-
 fn words(context: &Context, made: &Made<'_>) -> String {
     let found = made.found;
     let verb = if made.dry_run { "would become" } else { "is" };
@@ -215,9 +211,9 @@ fn words(context: &Context, made: &Made<'_>) -> String {
     let (links, dirs) = (made.count(|what| matches!(what, What::Link(_))), made.count(|what| matches!(what, What::Dir(_))));
     text.push_str(&format!(
         "  + {}, {}, {}\n",
-        counted(made.files(), "file", "files"),
-        counted(links, "link", "links"),
-        counted(dirs, "directory", "directories")
+        shown::count(made.files(), "file", "files"),
+        shown::count(links, "link", "links"),
+        shown::count(dirs, "directory", "directories")
     ));
     for rel in made.edited() {
         text.push_str(&format!("  ~ {}\n", shown::path(rel)));

@@ -33,6 +33,7 @@ pub mod resolve;
 pub mod run;
 pub mod sets;
 pub mod show;
+pub mod status;
 pub mod templates;
 pub mod toggle;
 pub mod trail;
@@ -52,6 +53,8 @@ use super::{Outcome, near};
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Say what needs you here: mail, requests, what is stuck, gates that are silent
+    Status(status::Args),
     /// Say about one path whose it is, which place it is in, who and what is near
     Where(whose::Args),
     /// List every place below a directory, read in one of five ways
@@ -148,7 +151,17 @@ impl Verb {
     /// Whether `--as` means something to it: whose inbox, who is to be an owner, who is asked about, as whom a
     /// command runs; of the tree, which reading.
     pub(super) fn takes_asker(&self) -> bool {
-        matches!(self, Self::Own(_) | Self::Extract(_) | Self::Inbox(_) | Self::Check(_) | Self::Exec(_) | Self::Tree(_) | Self::Help(_))
+        matches!(
+            self,
+            Self::Status(_)
+                | Self::Own(_)
+                | Self::Extract(_)
+                | Self::Inbox(_)
+                | Self::Check(_)
+                | Self::Exec(_)
+                | Self::Tree(_)
+                | Self::Help(_)
+        )
     }
 }
 
@@ -158,7 +171,8 @@ impl Verb {
     fn takes_at(&self) -> bool {
         matches!(
             self,
-            Self::Where(_)
+            Self::Status(_)
+                | Self::Where(_)
                 | Self::Resolve(_)
                 | Self::Explain(_)
                 | Self::Show(_)
@@ -192,6 +206,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             .hint(format!("cd {} && loci{rest}", near::word(at))));
     }
     match verb {
+        Verb::Status(args) => status::run(context, args),
         Verb::Where(args) => whose::run(context, args),
         Verb::Tree(args) => tree::run(context, args),
         Verb::Resolve(args) => resolve::run(context, args),

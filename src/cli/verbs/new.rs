@@ -164,7 +164,7 @@ fn strangers(context: &Context, dir: &Path, nodes: &[Node]) {
     });
     let count = strange.count();
     if count > 0 {
-        let what = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        let what = shown::count(count, "file", "files");
         context.say(&format!(
             "note: {what} of hooks, rules or personas that lay there before take no effect by this: look at them with `loci trust {}`",
             word(dir)

@@ -98,7 +98,7 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
     context.print(|| facts.words(context, &format!("{owner} owns {}", context.shown(&dir))), || facts.object())?;
     // In its own body lie its own messages.
     if !waiting.is_empty() && body.as_deref() != Some(&*dir) {
-        let count = if waiting.len() == 1 { "1 message" } else { &format!("{} messages", waiting.len()) };
+        let count = shown::count(waiting.len(), "message", "messages");
         context.say(&format!("note: {count} to an earlier owner of {} waited there: loci inbox {owner}", context.shown(&dir)));
     }
     if body.is_none() {

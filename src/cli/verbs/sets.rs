@@ -138,7 +138,7 @@ fn save(context: &Context, level: &Level, name: &str, vendor: bool, dry: bool) -
     }
     let done = if dry { "would be saved" } else { "saved" };
     context.print(
-        || format!("{done}: {} ({} items)\n", context.shown(&path), set.entries().count()),
+        || format!("{done}: {} ({})\n", context.shown(&path), crate::sys::shown::count(set.entries().count(), "item", "items")),
         || json!({ "schema": 1, "path": path.to_string_lossy(), "dry_run": dry, "set": set }),
     )?;
     Ok(Answer::Yes)

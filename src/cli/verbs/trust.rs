@@ -102,7 +102,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 fn count(files: usize) -> String {
-    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+    shown::count(files, "file", "files")
 }
 
 fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String], command: &str) -> Outcome {

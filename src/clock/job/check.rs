@@ -8,15 +8,22 @@ use crate::text::near;
 /// How much of a cycle is shown.
 const SHOWN: usize = 20;
 
+/// How many names are compared in all for the one that was meant: thousands of jobs that each need one that is not there
+/// would otherwise be compared each with each.
+const COMPARED: usize = 50_000;
+
 /// The jobs whose needs can't be met, each with the reason: a need that is no job, or a cycle.
 ///
 /// `jobs` are those that were read; `present` tells whether a name has a file at all, readable or not.
 #[must_use]
 pub fn refused<'a>(jobs: &BTreeMap<&'a str, &'a [Need]>, present: &dyn Fn(&str) -> bool) -> BTreeMap<&'a str, String> {
     let mut refused = BTreeMap::new();
+    let mut left = COMPARED;
     for (name, needs) in jobs {
         if let Some(need) = needs.iter().find(|need| !present(&need.job)) {
-            let near = near::nearest(&need.job, jobs.keys().copied());
+            let affordable = left.checked_sub(jobs.len());
+            left = affordable.unwrap_or(left);
+            let near = affordable.and_then(|_| near::nearest(&need.job, jobs.keys().copied()));
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             refused.insert(*name, format!("there is no job `{}`{near}", need.job));
         }

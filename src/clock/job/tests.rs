@@ -130,6 +130,12 @@ fn needs_that_can_not_be_met() {
     let long: Vec<(String, Vec<Need>)> = (0..50_000).map(|at| (format!("j{at}"), vec![need(&format!("j{}", (at + 1) % 50_000))])).collect();
     let jobs: BTreeMap<&str, &[Need]> = long.iter().map(|(name, needs)| (name.as_str(), needs.as_slice())).collect();
     assert!(!super::refused(&jobs, &|name| jobs.contains_key(name)).is_empty());
+    // Each is told what is wrong; what was meant is not looked for without end.
+    let many: Vec<(String, Vec<Need>)> = (0..2_000).map(|at| (format!("j{at}"), vec![need(&format!("k{at}"))])).collect();
+    let jobs: BTreeMap<&str, &[Need]> = many.iter().map(|(name, needs)| (name.as_str(), needs.as_slice())).collect();
+    let refused = super::refused(&jobs, &|name| jobs.contains_key(name));
+    let meant = refused.values().filter(|why| why.contains("did you mean")).count();
+    assert!(refused.len() == 2_000 && (1..=50).contains(&meant), "{meant} of {}", refused.len());
 }
 
 #[test]

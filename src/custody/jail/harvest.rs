@@ -25,6 +25,8 @@ pub struct Harvest {
     pub files: Vec<FileChange>,
     /// What no change of a file says, and why.
     pub left: Vec<(PathBuf, &'static str)>,
+    /// Files whose mode would be one that a patch does not say.
+    pub modes: Vec<(PathBuf, u32)>,
     /// How many files were rewritten with what stood in them before.
     pub same: usize,
     bytes: usize,
@@ -182,7 +184,7 @@ fn gone(path: &Path, depth: usize, out: &mut Harvest) {
             }
         }
         Some(Kind::File | Kind::Link) => {
-            if let Some((was, _)) = content(path, out) {
+            if let Some((was, _)) = content(path, path, out) {
                 take(FileChange { path: path.to_owned(), mode: None, was: Some(was), will: None }, out);
             }
         }
@@ -190,13 +192,16 @@ fn gone(path: &Path, depth: usize, out: &mut Harvest) {
 }
 
 fn changed(low: &Path, stood: Option<Kind>, up: &Path, out: &mut Harvest) {
-    let Some((will, mode)) = content(up, out) else { return };
+    let Some((will, mode)) = content(up, low, out) else { return };
     let before = if matches!(stood, Some(Kind::File | Kind::Link)) {
-        let Some(before) = content(low, out) else { return };
+        let Some(before) = content(low, low, out) else { return };
         Some(before)
     } else {
         None
     };
+    if says_less(before.as_ref().map(|(_, mode)| *mode), mode) {
+        out.modes.push((low.to_owned(), mode & 0o7777));
+    }
     let runs = |mode: u32| mode != LINK && mode & 0o100 != 0;
     let mode = match &before {
         Some((was, old)) if (*old == LINK) == (mode == LINK) && runs(*old) == runs(mode) => {
@@ -211,8 +216,8 @@ fn changed(low: &Path, stood: Option<Kind>, up: &Path, out: &mut Harvest) {
     take(FileChange { path: low.to_owned(), mode, was: before.map(|(was, _)| was), will: Some(will) }, out);
 }
 
-/// The content of a file or the text of a link, with its mode.
-fn content(path: &Path, out: &mut Harvest) -> Option<(Vec<u8>, u32)> {
+/// The content of a file or the text of a link, with its mode; what can't be had is said of the file that is `meant`.
+fn content(path: &Path, meant: &Path, out: &mut Harvest) -> Option<(Vec<u8>, u32)> {
     use std::os::unix::ffi::OsStringExt as _;
     let meta = disk::look(path).ok().flatten()?;
     if meta.kind == Kind::Link {
@@ -221,13 +226,24 @@ fn content(path: &Path, out: &mut Harvest) -> Option<(Vec<u8>, u32)> {
     match disk::read_bounded(path, MAX_FILE) {
         Ok(Some(data)) => Some((data, meta.mode)),
         Ok(None) => {
-            out.left.push((path.to_owned(), "larger than 16 MiB"));
+            out.left.push((meant.to_owned(), "larger than 16 MiB"));
             None
         }
         Err(_) => {
-            out.left.push((path.to_owned(), "can't be read"));
+            out.left.push((meant.to_owned(), "can't be read"));
             None
         }
+    }
+}
+
+/// Whether a patch, which says of a mode only whether the file can be run, leaves something of it out: it was changed, or
+/// a new file has not what a file gets by itself.
+fn says_less(before: Option<u32>, mode: u32) -> bool {
+    const RUNS: u32 = 0o111;
+    match before {
+        _ if mode == LINK => false,
+        Some(before) if before != LINK => (before ^ mode) & 0o7777 & !RUNS != 0,
+        _ => mode & 0o7000 != 0 || mode & 0o666 != 0o666 & !disk::mask(),
     }
 }
 
@@ -243,6 +259,9 @@ fn take(file: FileChange, out: &mut Harvest) {
 impl Harvest {
     /// What was left out, a line each.
     pub fn left_out(&self) -> impl Iterator<Item = String> {
-        self.left.iter().map(|(path, why)| format!("{}: {why}", shown::path(path)))
+        let mode = |(path, mode): &(PathBuf, u32)| {
+            format!("{}: its mode {mode:o}: a patch says only whether a file can be run", shown::path(path))
+        };
+        self.left.iter().map(|(path, why)| format!("{}: {why}", shown::path(path))).chain(self.modes.iter().map(mode))
     }
 }

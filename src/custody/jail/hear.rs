@@ -31,21 +31,23 @@ pub struct Refused {
 #[derive(Debug, Default)]
 pub struct Hearer {
     mounts: HashMap<PathBuf, Use>,
+    state: PathBuf,
     refused: BTreeMap<PathBuf, Refused>,
     more: usize,
 }
 
 impl Hearer {
-    /// One for a command under these mounts.
+    /// One for a command under these mounts; `state` is loci's own folder.
     #[must_use]
-    pub fn new(mounts: &[Planned]) -> Self {
-        Self { mounts: mounts.iter().map(|mount| (mount.path.clone(), mount.what)).collect(), ..Self::default() }
+    pub fn new(mounts: &[Planned], state: &Path) -> Self {
+        let state = real::real(state, true).path;
+        Self { mounts: mounts.iter().map(|mount| (mount.path.clone(), mount.what)).collect(), state, ..Self::default() }
     }
 
     /// Hears one call, before it is carried out.
     pub fn hear(&mut self, call: &Call) {
         let found = real::real(&call.path, call.follow);
-        if found.trouble.is_some() || self.refused.contains_key(&found.path) || is_own_mail(call, &found.path) {
+        if found.trouble.is_some() || self.refused.contains_key(&found.path) || self.is_own(call, &found.path) {
             return;
         }
         let Some(pinned) = self.refuses(call.op, &found.path) else { return };
@@ -59,6 +61,13 @@ impl Hearer {
         // It waits until this is over: the words are those of who calls.
         let words = process::words_of(call.pid, MAX_WORDS);
         self.refused.insert(found.path, Refused { op: call.op, program: call.program.clone(), words, pinned });
+    }
+
+    /// Whether it is loci's own business, which nobody can be asked for: it tries to deliver, and has another way where it can't;
+    /// or it keeps house in its state, and says itself what did not come about.
+    fn is_own(&self, call: &Call, path: &Path) -> bool {
+        let mail = || climb::up(path).any(|dir| dir.ends_with(".loci/memory"));
+        call.program == "loci" && (path.starts_with(&self.state) || mail())
     }
 
     /// Whether the mounts refuse this, and only because the path is held in its place.
@@ -77,11 +86,6 @@ impl Hearer {
     pub fn end(self) -> (BTreeMap<PathBuf, Refused>, usize) {
         (self.refused, self.more)
     }
-}
-
-/// Whether loci itself tries to deliver: it has another way where it can't.
-fn is_own_mail(call: &Call, path: &Path) -> bool {
-    call.program == "loci" && climb::up(path).any(|dir| dir.ends_with(".loci/memory"))
 }
 
 /// Whether the call comes to nothing whoever owns the path: what is there already is not made, what is
@@ -112,7 +116,8 @@ mod tests {
         let dir = fs::canonicalize(dir).unwrap();
         std::os::unix::fs::symlink("bob/x", dir.join("r/link")).unwrap();
         let mount = |path: &str, what| Planned { path: dir.join(path), what, whose: String::new() };
-        let mut hearer = Hearer::new(&[mount("r", Use::Pinned), mount("r/bob", Use::Shut), mount("r/bob/alice", Use::Opened)]);
+        let mut hearer =
+            Hearer::new(&[mount("r", Use::Pinned), mount("r/bob", Use::Shut), mount("r/bob/alice", Use::Opened)], Path::new("/none"));
         let mut call = |op, path: &str, follow| {
             hearer.hear(&Call { pid: 1, program: "sh".to_owned(), op, path: dir.join(path), follow });
         };

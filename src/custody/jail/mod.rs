@@ -11,6 +11,7 @@ pub mod calls;
 pub mod cause;
 pub mod harvest;
 pub mod hear;
+mod links;
 pub mod plan;
 pub mod scan;
 pub mod standing;

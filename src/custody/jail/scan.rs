@@ -1,15 +1,15 @@
 //! What of the tree matters to the mounts, read off the disk: whose the places are, what its owner
 //! leaves to everybody, git's own folders, and the wall.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::links::{Links, Met};
 use super::plan::{Point, Zone};
-use crate::custody::act::{Act, ActKind};
 use crate::custody::asker::Asker;
 use crate::custody::judge::OwnerFile;
 use crate::custody::ruling::{Surroundings, Verdict, Why};
@@ -20,10 +20,6 @@ use crate::sys::time::Timestamp;
 use crate::tree::climb;
 use crate::tree::marks::{self, Go};
 
-/// How many files of others' directories are looked at for further names.
-const MAX_LINKED: usize = 2_000;
-/// How many of them are told.
-const MAX_TOLD: usize = 5;
 /// The name that stands for anything somebody might write. No glob but one for everything names it.
 const ANYTHING: &str = "\u{1}anything";
 
@@ -64,6 +60,9 @@ struct Marks {
     gits: Vec<PathBuf>,
     walls: BTreeSet<PathBuf>,
     dirs: BTreeMap<(PathBuf, &'static str), Kind>,
+    /// Directories of the wall's names somewhere below which a link stands.
+    led: HashSet<PathBuf>,
+    files: Met,
 }
 
 impl Marks {
@@ -72,22 +71,37 @@ impl Marks {
         self.gits.extend(other.gits);
         self.walls.extend(other.walls);
         self.dirs.extend(other.dirs);
+        self.led.extend(other.led);
+        self.files.add(other.files);
     }
 }
 
-/// Looks at the tree below `root`, a real directory, at the places `beside` it, and at what is the machine's own.
+/// Looks at the tree below `root`, a real directory, at the places `beside` it, and at what is the machine's own. With
+/// `capture`, what is others' will not be shut, so that what of the wall lies in it matters.
 #[must_use]
-pub fn scan(root: &Path, beside: &[PathBuf], asker: &Asker, surroundings: &Surroundings, now: Timestamp) -> Found {
+pub fn scan(root: &Path, beside: &[PathBuf], asker: &Asker, surroundings: &Surroundings, now: Timestamp, capture: bool) -> Found {
     let mut found = Found { above: vec![root.to_owned()], ..Found::default() };
     let mut marks = marks(root, &surroundings.wall, &mut found);
     for dir in beside {
         marks.add(self::marks(dir, &surroundings.wall, &mut found));
         marks.places.push(dir.clone());
     }
+    // What stands here first stays, and the wall stands above all: it comes last.
+    let mut shut = places(root, &marks, asker, surroundings, now, &mut found);
+    for git in marks.gits {
+        found.points.entry(git).or_insert_with(|| Point { zone: Zone::Common, whose: String::new() });
+    }
+    if permits(asker, surroundings, now, &mut found) || capture {
+        shut.clear();
+    }
     let own_memory = asker.body.as_ref().map(|body| body.join(".loci/memory"));
     for ((dir, first), kind) in &marks.dirs {
         // What was just seen to be a directory is not looked at again for each name in it.
         let inside = (*kind == Kind::Dir).then(|| dir.join(first));
+        // Below what is shut, only a link leads to where something is to be shut.
+        if shut.contains(dir) && (*kind == Kind::File || inside.as_ref().is_some_and(|inside| !marks.led.contains(inside))) {
+            continue;
+        }
         for (names, _) in wall::rows().filter(|(names, _)| names.first() == Some(first)) {
             match (&inside, names) {
                 (Some(inside), [_, rest @ ..]) => close(inside, rest, own_memory.as_deref(), &mut found),
@@ -97,11 +111,6 @@ pub fn scan(root: &Path, beside: &[PathBuf], asker: &Asker, surroundings: &Surro
     }
     marks.walls.iter().for_each(|path| wall_off(path.clone(), &mut found));
     machine(asker, surroundings, own_memory.as_deref(), &mut found);
-    places(root, &marks.places, asker, surroundings, now, &mut found);
-    for git in marks.gits {
-        found.points.entry(git).or_insert_with(|| Point { zone: Zone::Common, whose: String::new() });
-    }
-    permits(asker, surroundings, now, &mut found);
     found
 }
 
@@ -133,6 +142,14 @@ fn marks(root: &Path, globs: &[String], found: &mut Found) -> Marks {
             if whole {
                 return Go::Past;
             }
+        }
+        match kind {
+            Kind::File => marks.files.meet(dir, name),
+            Kind::Link => {
+                let named = |dir: &&Path| dir.file_name().and_then(OsStr::to_str).is_some_and(|name| firsts.contains(name));
+                marks.led.extend(climb::up(dir).take_while(|dir| dir.starts_with(root)).filter(named).map(Path::to_owned));
+            }
+            _ => {}
         }
         Go::In
     });
@@ -209,7 +226,7 @@ fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>
             close(dir, names, own_memory, found);
         }
     };
-    for dir in [&home, &user_home] {
+    for dir in std::iter::once(&home).chain(Some(&user_home).filter(|user_home| **user_home != home)) {
         below(dir, &|_| true, found);
         found.above.extend(
             disk::list_unsorted(dir).into_iter().flatten().filter(|entry| entry.kind == Kind::Dir).map(|entry| dir.join(entry.name)),
@@ -250,14 +267,16 @@ fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>
     }
 }
 
-/// Asks the judge about each place, and looks for what its owner leaves to everybody.
-fn places(root: &Path, places: &[PathBuf], asker: &Asker, surroundings: &Surroundings, now: Timestamp, found: &mut Found) {
-    let dirs: Vec<&Path> = std::iter::once(root).chain(places.iter().map(PathBuf::as_path)).collect();
-    let act = |dir: &&Path| Act { kind: ActKind::Create, path: dir.join(ANYTHING), follow: false, below: false };
-    let facts = find::facts(&dirs.iter().map(act).collect::<Vec<_>>(), asker, surroundings, now);
+/// Asks the judge about each place, and looks for what its owner leaves to everybody. The places that are shut and have
+/// nothing open in them.
+fn places(root: &Path, marks: &Marks, asker: &Asker, surroundings: &Surroundings, now: Timestamp, found: &mut Found) -> HashSet<PathBuf> {
+    let mut dirs: Vec<&Path> = vec![root];
+    dirs.extend(marks.places.iter().map(PathBuf::as_path).filter(|dir| *dir != root));
+    let facts = find::facts_in(&dirs, ANYTHING, asker, surroundings, now);
     // Where the bodies of the owners are matters to whoever delegates, not here.
     let ruling = judge::judge(&facts, asker);
-    let mut looked = 0;
+    let mut links = Links::default();
+    let mut shut = HashSet::new();
     for ((dir, act), facts) in dirs.iter().zip(&ruling.acts).zip(&facts.acts) {
         let whose = act.owner.as_ref().map_or("somebody", |owner| owner.who.name()).to_owned();
         let (zone, whose) = match (act.verdict, &act.why) {
@@ -269,50 +288,55 @@ fn places(root: &Path, places: &[PathBuf], asker: &Asker, surroundings: &Surroun
                 continue;
             }
         };
-        let known = found.points.get(*dir).map(|point| point.zone);
-        if known != Some(Zone::Walled) {
-            found.points.insert((*dir).to_owned(), Point { zone, whose });
-        }
+        found.points.insert((*dir).to_owned(), Point { zone, whose });
         let Some(owner) = act.owner.as_ref().filter(|_| zone == Zone::Theirs) else { continue };
-        if owner.dir == **dir || *dir == root {
-            let commons = facts.up.iter().filter(|station| station.dir == owner.dir).find_map(|station| match &station.owner {
-                Some((_, OwnerFile::Clear { commons, .. })) => Some(commons.as_slice()),
-                _ => None,
-            });
-            inside(dir, &owner.dir, commons.unwrap_or_default(), &mut looked, found);
+        if owner.dir != **dir && *dir != root {
+            continue;
+        }
+        let commons = facts.up.iter().filter(|station| station.dir == owner.dir).find_map(|station| match &station.owner {
+            Some((_, OwnerFile::Clear { commons, .. })) => Some(commons.as_slice()),
+            _ => None,
+        });
+        let set = judge::commons_set(commons.unwrap_or_default());
+        if set.is_empty() {
+            shut.insert((*dir).to_owned());
+        } else {
+            inside(dir, &owner.dir, &set, &mut links, found);
         }
     }
+    if marks.files.is_full() {
+        for dir in dirs.iter().filter(|dir| shut.contains(**dir)) {
+            inside(dir, dir, &GlobSet::empty(), &mut links, found);
+        }
+    } else {
+        links.of_places(&marks.files, &shut, &dirs.into_iter().collect());
+    }
+    found.linked.extend(links.told);
+    shut
 }
 
 /// What in an owned directory is common, and which of its files have another name elsewhere.
-fn inside(dir: &Path, base: &Path, commons: &[String], looked: &mut usize, found: &mut Found) {
-    let set = judge::commons_set(commons);
-    if set.is_empty() && *looked >= MAX_LINKED {
-        return;
-    }
+fn inside(dir: &Path, base: &Path, commons: &GlobSet, links: &mut Links, found: &mut Found) {
     let mut common = Vec::new();
     marks::walk(dir, &mut |at, name, kind| {
         if name == b".git" || (kind == Kind::Dir && at != dir && name == b".loci") {
             return Go::Past;
         }
         let path = at.join(OsStr::from_bytes(name));
-        if !set.is_empty() && path.strip_prefix(base).is_ok_and(|rest| set.is_match(rest)) {
+        if path.strip_prefix(base).is_ok_and(|rest| commons.is_match(rest)) {
             // A mount over a link would be one over what it leads to.
             if kind != Kind::Link {
                 common.push(path);
             }
             return Go::Past;
         }
+        if commons.is_empty() && links.enough() {
+            return Go::Stop;
+        }
         match kind {
             // Another owner's, or somebody's own: looked at by itself.
             Kind::Dir if matches!(disk::look(&path.join(".loci")), Ok(Some(_))) => return Go::Past,
-            Kind::File if *looked < MAX_LINKED => {
-                *looked += 1;
-                if disk::names_of(&path) > 1 && found.linked.len() < MAX_TOLD {
-                    found.linked.push(path);
-                }
-            }
-            _ if set.is_empty() && *looked >= MAX_LINKED => return Go::Stop,
+            Kind::File => links.look(path),
             _ => {}
         }
         Go::In
@@ -322,14 +346,17 @@ fn inside(dir: &Path, base: &Path, commons: &[String], looked: &mut usize, found
     }
 }
 
-/// What a person permitted below something that is closed.
-fn permits(asker: &Asker, surroundings: &Surroundings, now: Timestamp, found: &mut Found) {
-    let Ok(grants) = grants::read(&surroundings.state) else { return };
+/// What a person permitted below something that is closed; whether anything is.
+fn permits(asker: &Asker, surroundings: &Surroundings, now: Timestamp, found: &mut Found) -> bool {
+    let Ok(grants) = grants::read(&surroundings.state) else { return false };
+    let mut any = false;
     for permit in grants.all.into_iter().filter_map(|grant| grant.permit) {
         for path in permit.paths.iter().filter(|path| permit.covers(asker, path, now)) {
+            any = true;
             if matches!(disk::look(path), Ok(Some(meta)) if meta.kind != Kind::Link) {
                 found.points.entry(path.clone()).or_insert(Point { zone: Zone::Common, whose: String::new() });
             }
         }
     }
+    any
 }

@@ -109,6 +109,7 @@ impl Engine<'_> {
             'I' => {
                 self.act(sh, ActKind::Write, path, false, below);
                 if !is_device(&full) && !below {
+                    self.fs.untie(&self.fs.at(&full, false).path);
                     self.fs.leave(&full, false, Left::File(None));
                 }
             }
@@ -259,7 +260,9 @@ impl Engine<'_> {
             "ed" => self.ed(sh, c),
             "vim" => self.vim(sh, c, argv),
             "mount" => {
-                let bind = c.has(&["-B", "--bind", "-R", "--rbind"]);
+                let options = c.values(&["-o", "--options"]);
+                let bind = c.has(&["-B", "--bind", "-R", "--rbind"])
+                    || options.iter().flat_map(|list| list.split(',')).any(|option| matches!(option, "bind" | "rbind"));
                 match c.args.as_slice() {
                     [from, to] if bind => {
                         let (from, to) = (self.full(sh, from), self.full(sh, to));

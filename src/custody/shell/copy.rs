@@ -11,15 +11,6 @@ use super::{Ground, Kind};
 /// Most entries of a tree that is copied.
 pub(super) const MAX_TREE: usize = 3000;
 
-/// Which files `rsync` takes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Only {
-    /// Those that are at their destination, those that are not; none for both.
-    pub(super) there: Option<bool>,
-    /// Also what looks the same by length and time.
-    pub(super) alike: bool,
-}
-
 impl Engine<'_> {
     /// Sources, and the target that each of them gets.
     pub(super) fn pairs(&self, sh: &Shell, c: &Call) -> Vec<(String, String)> {
@@ -198,7 +189,7 @@ impl Engine<'_> {
     /// Notes that a file becomes a copy of another.
     pub(crate) fn copied(&mut self, sh: &Shell, from: &str, to: &str, follow: bool) {
         // what the command itself has made is no copy of what anybody else made
-        let ground = if self.fs.untouched(from) { Ground::Copied { from: from.into() } } else { Ground::Plain };
+        let ground = if self.fs.untouched(from) { Ground::Copied { from: self.fs.at(from, true).path.into() } } else { Ground::Plain };
         let old = std::mem::replace(&mut self.ground, ground);
         self.act(sh, ActKind::Write, to, follow, false);
         self.ground = old;
@@ -215,6 +206,7 @@ impl Engine<'_> {
         };
         for (name, kind) in names.iter() {
             if *budget == 0 || depth > 40 {
+                *budget = 0;
                 return;
             }
             *budget -= 1;
@@ -311,6 +303,7 @@ impl Engine<'_> {
                 let from = self.full(sh, &src);
                 let content = self.fs.text(&from).map(|t| super::expand::shared(&t));
                 let real = self.fs.at(&from, true).path;
+                self.fs.untie(&self.fs.at(&to, false).path);
                 self.fs.leave(&to, false, Left::File(content));
                 self.fs.tie(&real, &to);
             }
@@ -341,22 +334,5 @@ impl Engine<'_> {
                 self.fs.copy_of(&from, &full);
             }
         }
-    }
-}
-
-impl Only {
-    pub(super) fn of(c: &Call) -> Self {
-        let there = if c.has(&["--existing", "--ignore-non-existing"]) {
-            Some(true)
-        } else if c.has(&["--ignore-existing"]) {
-            Some(false)
-        } else {
-            None
-        };
-        Self { there, alike: c.has(&["-I", "--ignore-times", "-c", "--checksum"]) }
-    }
-
-    pub(super) fn takes(self, there: bool) -> bool {
-        self.there.is_none_or(|wanted| wanted == there)
     }
 }

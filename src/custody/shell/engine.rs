@@ -68,6 +68,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) signalled: bool,
     /// Whether a git command of this line has changed what git goes by.
     pub(crate) git_moved: bool,
+    /// Files that git was asked about, and that stay plain files whatever it does.
+    pub(crate) git_plain: HashSet<String>,
     /// Whether large and small letters are the same in the pathspecs of the git command that is followed.
     pub(crate) git_icase: bool,
     /// Process substitutions that wait for their input: script, buffer, shell.
@@ -99,6 +101,7 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         signalled: false,
         patches_unknown: false,
         git_moved: false,
+        git_plain: HashSet::new(),
         git_icase: false,
         waiting: Vec::new(),
         pipes: Pipes::default(),

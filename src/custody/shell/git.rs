@@ -3,13 +3,13 @@
 use super::super::act::ActKind;
 use super::Ground;
 use super::engine::{Engine, UNK};
-use super::gitask::clone_name;
+use super::gitask::{Repo, clone_name};
 use super::gitout;
 use super::gitsettings::key;
 use super::gitwords::{QUIET, marks, moves};
 use super::options::Call;
 use super::options::parse;
-use super::picture::join;
+use super::picture::{Left, join};
 use super::state::Shell;
 
 /// What stands in front of the sub-command.
@@ -186,11 +186,8 @@ impl Engine<'_> {
                 Some("add") => {
                     if let Some(p) = c.args.get(1) {
                         self.act(&sub, ActKind::Create, p, false, false);
-                        // much the same tree as this one
-                        let full = self.full(&sub, p);
-                        if !full.contains(UNK) {
-                            self.fs.leave(&full, false, super::picture::Left::From(r.top.clone()));
-                        }
+                        let commit = c.args.get(2).map_or("HEAD", String::as_str).to_owned();
+                        self.same_tree(&sub, p, &r, &commit);
                     }
                 }
                 Some("remove") => {
@@ -224,6 +221,7 @@ impl Engine<'_> {
                 {
                     let p = join(&r.top, p);
                     self.act(&sub, ActKind::Write, &p, false, true);
+                    self.fs.doubt(&p);
                 }
             }
             "filter-branch" | "filter-repo" => {
@@ -300,14 +298,42 @@ impl Engine<'_> {
             let d = d.to_owned();
             self.act(sh, ActKind::Create, &d, false, false);
         }
-        self.unknown_inside(sh, &dir);
+        // from a work tree of this machine: its own commit
+        let source = self.full(sh, url);
+        let there = if source.contains(UNK) { None } else { self.repo(sh, &source, None, None) };
+        match there.filter(|there| !there.top.is_empty() && there.top == self.fs.at(&source, true).path) {
+            Some(there) => {
+                let commit = c.value(&["-b", "--branch"]).unwrap_or("HEAD").to_owned();
+                self.same_tree(sh, &dir, &there, &commit);
+            }
+            None => self.unknown_inside(sh, &dir),
+        }
+    }
+
+    /// A directory that becomes a commit of a repository: much the same as its work tree; links that differ lead anywhere.
+    fn same_tree(&mut self, sh: &Shell, dir: &str, r: &Repo, commit: &str) {
+        let full = self.full(sh, dir);
+        if full.contains(UNK) {
+            return;
+        }
+        let Some(files) = self.differ(r, &[commit], None) else { return self.unknown_inside(sh, dir) };
+        self.fs.leave(&full, false, Left::From(r.top.clone()));
+        for f in files {
+            let p = join(&full, &f);
+            if self.git_plain.contains(&join(&r.top, &f)) {
+                self.fs.leave(&p, false, Left::File(None));
+            } else {
+                self.fs.doubt(&p);
+            }
+        }
     }
 
     /// A directory that is new and whose content is not known: later words that lead into it can't be checked.
-    fn unknown_inside(&mut self, sh: &Shell, dir: &str) {
+    pub(super) fn unknown_inside(&mut self, sh: &Shell, dir: &str) {
         let full = self.full(sh, dir);
         if !full.contains(UNK) {
-            self.fs.leave(&full, false, super::picture::Left::Dir);
+            self.fs.leave(&full, false, Left::Dir);
+            self.fs.doubt(&full);
         }
     }
 
@@ -328,7 +354,9 @@ impl Engine<'_> {
             }
         } else {
             self.act(sh, ActKind::Create, &dir, false, false);
-            self.unknown_inside(sh, &dir);
+            if !full.contains(UNK) {
+                self.fs.leave(&full, false, Left::Dir);
+            }
         }
         if let Some(d) = c.value(&["--separate-git-dir"]) {
             let d = d.to_owned();

@@ -5,7 +5,7 @@ use super::gitask::{Repo, Specs};
 use super::gitout;
 use super::gitwords::marks;
 use super::options::Call;
-use super::picture::{join, tidy};
+use super::picture::{Left, join, tidy};
 use super::state::Shell;
 use super::{Kind, patchfile, pattern};
 
@@ -94,7 +94,12 @@ impl Engine<'_> {
         let dir = c.value(&["--directory"]).unwrap_or("").to_owned();
         let (no, yes) = (c.values(&["--exclude"]), c.values(&["--include"]));
         let mut files: Vec<String> = Vec::new();
+        let mut links: Vec<(String, String)> = Vec::new();
         for ch in patchfile::changes(text) {
+            if let (Some(target), Some(n)) = (&ch.link, ch.new.as_ref().and_then(|n| patchfile::strip(n, level))) {
+                let n = join(dir.trim_end_matches('/'), &n);
+                links.push((tidy(&join(base, n.trim_start_matches('/'))), target.clone()));
+            }
             for n in [ch.old, ch.new].into_iter().flatten() {
                 let Some(n) = patchfile::strip(&n, level) else { continue };
                 let n = if dir.is_empty() { n } else { join(&dir, &n) };
@@ -136,7 +141,14 @@ impl Engine<'_> {
         let r = r.cloned().map_or(fallback, |r| Repo { top: String::new(), ..r });
         let files: Vec<String> = files.into_iter().map(|f| f.trim_start_matches('/').to_owned()).collect();
         let r = Repo { top: "/".into(), ..r };
+        for file in &files {
+            // a patch says itself what is a link
+            self.git_plain.insert(format!("/{file}"));
+        }
         self.git_files(sh, &r, &files, false, &gitout::patch(&r.verb));
+        for (at, target) in links.into_iter().filter(|(at, _)| files.iter().any(|file| at[1..] == **file)) {
+            self.fs.leave(&at, false, Left::Link(target));
+        }
     }
 
     pub(super) fn git_apply(&mut self, sh: &mut Shell, r: Option<&Repo>, c: &Call) {

@@ -103,6 +103,7 @@ impl Engine<'_> {
                 let p = c.args.get(2).cloned().or_else(|| c.args.get(1).map(|u| clone_name(u)));
                 if let Some(p) = p {
                     self.act(sh, ActKind::Create, &p, false, false);
+                    self.unknown_inside(sh, &p);
                 }
                 self.act(sh, ActKind::Write, &join(&r.top, ".gitmodules"), false, false);
             }

@@ -178,25 +178,14 @@ impl Engine<'_> {
         }
         for t in &commits {
             let files = if t.contains("..") {
-                self.names(
+                self.changed(
                     r,
-                    &[
-                        "log",
-                        "--format=",
-                        "--name-only",
-                        "-z",
-                        "--no-renames",
-                        "--no-ext-diff",
-                        "--no-textconv",
-                        "--max-count=500",
-                        t,
-                        "--",
-                    ],
+                    &["log", "--format=", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--max-count=500", t, "--"],
                 )
             } else {
                 let parent = format!("{t}^");
                 self.differ(r, &[&parent, t], None).or_else(|| {
-                    self.names(r, &["show", "--format=", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", t, "--"])
+                    self.changed(r, &["show", "--format=", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", t, "--"])
                 })
             };
             let Some(files) = self.told(r, files) else { continue };

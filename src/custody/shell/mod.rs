@@ -11,7 +11,7 @@
 //! | `parse`, `syntax`, `words`, `quotes` | text to our own tree; words taken apart |
 //! | `expand`, `globs`, `param`, `trim`, `brace`, `arith`, `numbers`, `pattern` | what a word becomes |
 //! | `assign` | variables get their values |
-//! | `picture`, `traces`, `pipes` | the disk as the command sees it, and what the command has left there |
+//! | `picture`, `traces`, `times`, `pipes` | the disk as the command sees it, and what the command has left there |
 //! | `state`, `engine`, `deeds` | what one shell knows; the one who follows; acts noted |
 //! | `flow`, `conditions`, `redirect` | lists, loops, tests, redirections |
 //! | `builtin`, `traps`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
@@ -23,7 +23,7 @@
 //! | `watch`, `compile` | programs that look on or reach for another machine; compilers |
 //! | `seek`, `seekexpr` | `find` |
 //! | `echo`, `prints`, `search`, `columns` | what well-known programs print |
-//! | `git`, `gitwords`, `gitpaths`, `gitask`, `gitenv` | git: its words, questions to it, what it is told beside |
+//! | `git`, `gitwords`, `gitpaths`, `gitask`, `gitfiles`, `gitenv` | git: its words, questions to it, the files that it changes, what it is told beside |
 //! | `gitgoto`, `gitmerge`, `gitmail`, `gitaside`, `gitclean`, `gitsays`, `gitruns`, `gitsettings`, `gitedits` | git's sub-commands, and programs that it runs |
 //! | `loci` | loci's own verbs |
 //! | `archive`, `zips`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
@@ -66,6 +66,7 @@ mod gitask;
 mod gitclean;
 mod gitedits;
 mod gitenv;
+mod gitfiles;
 mod gitgoto;
 mod gitmail;
 mod gitmerge;
@@ -126,6 +127,7 @@ mod strings;
 mod syntax;
 mod table;
 mod tar;
+mod times;
 mod traces;
 mod traps;
 mod trim;

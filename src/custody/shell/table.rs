@@ -54,7 +54,7 @@ const ROWS: &[(&str, &str)] = &[
     ("chown chgrp", "*chown -R+ --recursive+ --reference: --from:"),
     ("chcon", "@2+M -R+ -u: -r: -t: -l: --reference: --type: --user: --role: --range:"),
     ("truncate", "*truncate -s: --size: -r: --reference:"),
-    ("shred", "@I -n: --iterations: -s: --size: --random-source:"),
+    ("shred", "@W -n: --iterations: -s: --size: --random-source:"),
     ("tee", "*tee"),
     ("dd", "*dd"),
     (

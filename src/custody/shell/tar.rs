@@ -42,6 +42,8 @@ pub(super) struct Tar {
     delete: bool,
     /// Options choose among the files, so that not all of them are packed.
     partly: bool,
+    /// Links are packed as what they lead to.
+    follow: bool,
     /// Members are handed to these, unless they are printed.
     each: Vec<String>,
 }
@@ -76,7 +78,7 @@ impl Engine<'_> {
                     && !t.partly
                     && !t.names.iter().any(|name| name.starts_with('@'))
                 {
-                    self.packed(&names)
+                    self.packed(&names, t.follow)
                 } else {
                     UNK.to_string()
                 };
@@ -177,6 +179,7 @@ impl Engine<'_> {
             ('O', _) => t.stdout = true,
             ('P', _) => t.absolute = true,
             ('k', _) => t.keep_old = true,
+            ('h', _) => t.follow = true,
             ('X', Some(v)) => t.exclude.push(format!("\0{v}")),
             ('T', Some(v)) => t.names.push(format!("\0{v}")),
             _ => {}
@@ -261,6 +264,7 @@ impl Engine<'_> {
                     "absolute-names" => t.absolute = true,
                     "keep-old-files" | "skip-old-files" => t.keep_old = true,
                     "remove-files" => t.remove = true,
+                    "dereference" => t.follow = true,
                     "exclude" => t.exclude.push(v),
                     "wildcards" => t.wild = true,
                     "transform" | "xform" => t.transform.push(v),

@@ -125,6 +125,9 @@ pub(super) const ROWS: &[Row] = &[
     all(&[".agents", "plugins"], CLINE),
 ];
 
+/// What the first name of each row begins with, in lower case.
+pub(super) const FIRST_LETTERS: &[u8] = b".cegoq";
+
 /// What of `~/.loci/` stays walled off from the agent whose body the home is. To everybody else all
 /// of it is.
 pub(in crate::custody) const POLICY: &[&str] =

@@ -18,6 +18,15 @@ fn act(kind: ActKind, path: &str) -> Act {
 }
 
 #[test]
+fn no_row_begins_with_a_letter_that_is_not_looked_for() {
+    let begins =
+        |letter: u8| ROWS.iter().any(|row| row.names.first().is_some_and(|name| name.to_ascii_lowercase().as_bytes()[0] == letter));
+    for letter in u8::MIN..=u8::MAX {
+        assert_eq!(begins(letter), FIRST_LETTERS.contains(&letter), "{letter}");
+    }
+}
+
+#[test]
 fn the_machinery_is_inside() {
     for (path, what) in [
         ("/r/.loci/owner.md", Walled::OwnerFile),

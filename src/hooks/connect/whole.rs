@@ -51,12 +51,14 @@ pub(super) fn without_ours(
     now: &[u8],
     kept: bool,
 ) -> Result<Option<Vec<u8>>, ConnectError> {
-    let Ok(text) = std::str::from_utf8(now) else { return Ok((!is_ours(adapter, now)).then(|| now.to_vec())) };
-    if let Some(left) = relay::without_hooks(adapter, text) {
-        return Ok(left.map(String::into_bytes));
-    }
     if !is_ours(adapter, now) {
         return Ok(Some(now.to_vec()));
+    }
+    // One that still calls us is not let go as if it did not, whatever else was changed in it.
+    let changed = ConnectError::File { path: file.to_owned(), why: CHANGED };
+    let Ok(text) = std::str::from_utf8(now) else { return Err(changed) };
+    if let Some(left) = relay::without_hooks(adapter, text) {
+        return Ok(left.map(String::into_bytes));
     }
     // Which program it calls stands in it, and the rest of it as well: it is looked for as it would be written for that.
     let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
@@ -70,10 +72,8 @@ pub(super) fn without_ours(
             return Ok((!left.trim().is_empty()).then(|| left.into_bytes()));
         }
     }
-    if kept {
-        return Err(ConnectError::File { path: file.to_owned(), why: CHANGED });
-    }
-    Ok(None)
+    // Without a receipt it may be of a version that wrote other words below the same first line.
+    if kept || !says_ours(now) { Err(changed) } else { Ok(None) }
 }
 
 /// The programs that a file of ours may call.
@@ -90,8 +90,23 @@ fn programs(text: &str) -> Vec<Option<String>> {
     all
 }
 
-/// Whether a file is one that is ours as a whole: it says so near its top, or each command in it is.
+/// Whether a file is one that is ours as a whole: it says so near its top, each command in it is, or it calls
+/// loci as ours do.
 pub(super) fn is_ours(adapter: &Adapter, now: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(now);
+    says_ours(now) || calls_us(adapter, &text) || relay::without_hooks(adapter, &text).is_some()
+}
+
+/// Whether a file says near its top that it is ours.
+fn says_ours(now: &[u8]) -> bool {
     let top = now.get(..now.len().min(200)).unwrap_or_default();
-    String::from_utf8_lossy(top).contains(OURS) || std::str::from_utf8(now).is_ok_and(|text| relay::without_hooks(adapter, text).is_some())
+    String::from_utf8_lossy(top).contains(OURS)
+}
+
+/// Whether a program calls the link that relays call, for this harness: in a shell or in a list of words, however
+/// somebody has laid it out since.
+fn calls_us(adapter: &Adapter, text: &str) -> bool {
+    let words: String = text.chars().filter(|one| !one.is_whitespace() && !matches!(one, '"' | '\'' | '`' | ',')).collect();
+    let link = words.contains("/.loci/bin/loci") || words.contains(".locibinloci");
+    link && words.contains(&format!("--for{}", adapter.name))
 }

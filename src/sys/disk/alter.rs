@@ -86,6 +86,15 @@ pub fn set_mode(path: &Path, mode: u32) -> Outcome {
     tell("set the mode of", path, step("chmod", path, || fs::set_permissions(path, fs::Permissions::from_mode(mode))))
 }
 
+/// The bits that a new file of this process does not get (its umask).
+#[must_use]
+pub fn mask() -> u32 {
+    use nix::sys::stat::{Mode, umask};
+    let mask = umask(Mode::empty());
+    umask(mask);
+    u32::from(mask.bits())
+}
+
 /// Syncs a directory, so that the names in it survive a crash.
 ///
 /// # Errors

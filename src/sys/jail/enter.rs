@@ -1,17 +1,15 @@
-//! The way in: namespaces, what is given up, and handles that would lead out again.
+//! The way in: namespaces, and what is given up.
 
 use std::fs;
-use std::os::fd::{BorrowedFd, RawFd};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getegid, geteuid};
 
 use super::Stage;
-use super::mounts::{Failed, is_directory};
+use super::mounts::Failed;
 
 /// Capabilities that could undo the mounts, by the kernel's numbers: what a root inside loses.
 const DANGEROUS: &[u32] = &[
@@ -53,30 +51,6 @@ pub(super) fn namespaces() -> Result<Way, Failed> {
     }
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).map_err(failed(Stage::Private))?;
     Ok(if root { Way::Root } else { Way::User })
-}
-
-/// Handles of directories that came along lead below the mounts: the command does not get them. What
-/// is no directory stays: pipes, files that a shell has opened for it.
-pub(super) fn close_directories() {
-    let Ok(entries) = fs::read_dir("/proc/self/fd") else { return };
-    let numbers: Vec<RawFd> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    for number in numbers {
-        #[expect(unsafe_code, reason = "a number out of the kernel's own list")]
-        // SAFETY: the handle is looked at only here, and is closed nowhere in between.
-        let fd = unsafe { BorrowedFd::borrow_raw(number) };
-        if !is_directory(fd) {
-            continue;
-        }
-        if number > 2 {
-            let _ = fcntl(fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC));
-        } else if let Ok(nothing) = fs::OpenOptions::new().read(true).write(true).open("/dev/null") {
-            #[expect(unsafe_code, reason = "nix wants the target as an owned handle, and these three belong to nobody")]
-            // SAFETY: the standard stream is replaced in one step; nobody holds it as an owned handle.
-            unsafe {
-                libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&nothing), number);
-            }
-        }
-    }
 }
 
 /// Gives up for good, as root, what could undo the mounts.

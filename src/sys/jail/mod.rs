@@ -12,6 +12,8 @@ mod enter;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
+mod handles;
+#[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod run;
@@ -95,6 +97,8 @@ pub enum Stage {
     Overlay,
     /// Going to the working directory again.
     Directory,
+    /// Opening once more what the command inherits.
+    Handle,
     /// Giving up what could undo it.
     Capabilities,
     /// Starting the command itself: it can't be found, or not be run.
@@ -102,7 +106,7 @@ pub enum Stage {
 }
 
 #[cfg(target_os = "linux")]
-const STAGES: [Stage; 12] = [
+const STAGES: [Stage; 13] = [
     Stage::System,
     Stage::Start,
     Stage::Namespace,
@@ -113,6 +117,7 @@ const STAGES: [Stage; 12] = [
     Stage::Mount,
     Stage::Overlay,
     Stage::Directory,
+    Stage::Handle,
     Stage::Capabilities,
     Stage::Command,
 ];
@@ -132,6 +137,7 @@ impl Stage {
             Self::Mount => "mount",
             Self::Overlay => "mount a layer over",
             Self::Directory => "go back to",
+            Self::Handle => "open once more, for a handle that the command inherits,",
             Self::Capabilities => "give up the capabilities that could undo it",
             Self::Command => "run",
         }
@@ -151,6 +157,7 @@ impl Stage {
             Self::Mount => "mount",
             Self::Overlay => "overlay",
             Self::Directory => "directory",
+            Self::Handle => "handle",
             Self::Capabilities => "capabilities",
             Self::Command => "command",
         }

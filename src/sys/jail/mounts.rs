@@ -1,7 +1,6 @@
 //! The mounts themselves, by the new interface of the kernel (5.12) or by the old one.
 
 use std::ffi::CString;
-use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -241,12 +240,6 @@ fn move_mount(tree: BorrowedFd<'_>, to: &Path) -> Result<(), Errno> {
         libc::syscall(libc::SYS_move_mount, tree.as_raw_fd(), c"".as_ptr(), libc::AT_FDCWD, to.as_ptr(), MOVE_MOUNT_F_EMPTY_PATH)
     };
     checked(done).map(drop)
-}
-
-/// Whether a handle is a directory's.
-pub(super) fn is_directory(fd: BorrowedFd<'_>) -> bool {
-    let Ok(copy) = fd.try_clone_to_owned() else { return false };
-    File::from(copy).metadata().is_ok_and(|meta| meta.is_dir())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use super::enter::{self, Way};
+use super::handles;
 use super::mounts::{self, Failed};
 use super::watch::{self, Listener};
 use super::{Ending, Event, Jailed, Outcome, STAGES, Stage, Trouble};
@@ -160,7 +161,7 @@ fn entered(jailed: &Jailed<'_>, before: &SigSet, socket: Option<OwnedFd>) -> Res
     }
     // Where we stand is still below the mounts.
     nix::unistd::chdir(jailed.cwd).map_err(|errno| (Stage::Directory, Some(jailed.cwd.to_owned()), errno))?;
-    enter::close_directories();
+    handles::inherit(jailed.mounts)?;
     let (program, args) = words(jailed.program, jailed.args).map_err(|errno| (Stage::Command, None, errno))?;
     let mounts = std::fs::read_link(MOUNTS).map(PathBuf::into_os_string).unwrap_or_default();
     for (name, value) in jailed.vars.iter().chain([&(super::super::env::LOCI_JAIL, mounts)]) {
@@ -233,6 +234,7 @@ fn wait(
 ) -> Result<Ending, Errno> {
     let signals = SignalFd::with_flags(held, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let process = handle_of(child)?;
+    let mut listener = listener;
     loop {
         let mut watched = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN), PollFd::new(process.as_fd(), PollFlags::POLLIN)];
         watched.extend(listener.map(|listener| PollFd::new(listener.fd(), PollFlags::POLLIN)));
@@ -247,13 +249,19 @@ fn wait(
             Err(Errno::EINTR) => continue,
             Err(errno) => return Err(errno),
         }
-        let ready = |at: usize| watched.get(at).and_then(PollFd::revents).is_some_and(|events| events.contains(PollFlags::POLLIN));
-        let (signalled, ended, called) = (ready(0), ready(1), ready(2));
+        let came = |at: usize| watched.get(at).and_then(PollFd::revents).unwrap_or(PollFlags::empty());
+        let [signalled, ended, called] = [0, 1, 2].map(|at| came(at).contains(PollFlags::POLLIN));
+        // Nobody is left that could be heard: from now on it would be ready for ever, and the command takes its time to
+        // end, since its mounts end with it.
+        let over = !called && !came(2).is_empty();
         if let Some(listener) = listener.filter(|_| called) {
             match hear {
                 Some(hear) => listener.step(Some(&mut **hear)),
                 None => listener.step(None),
             }
+        }
+        if over {
+            listener = None;
         }
         if !signalled && !ended {
             continue;

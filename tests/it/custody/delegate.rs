@@ -196,7 +196,7 @@ fn a_branch_is_handed_over_without_running_what_the_repository_names() {
     let _ = fs::remove_file(world.path("ran"));
     let run = world.loci("repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "Louder", "--from-branch", "louder"]);
     let run = run.exits(0);
-    assert!(run.stderr.contains("1 files of the branch are not bob's"), "{}", run.stderr);
+    assert!(run.stderr.contains("left out, not bob's: 1 file of the branch"), "{}", run.stderr);
     assert!(!world.path("ran").exists());
     let list = world.loci("repo/owned", ["inbox", "bob", "--json"]).exits(0).json();
     world.loci("repo", ["inbox", "apply", list["messages"][0]["id"].as_str().unwrap()]).exits(1);

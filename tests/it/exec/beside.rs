@@ -35,6 +35,23 @@ fn a_sibling_is_held_without_a_repository_and_where_the_look_begins_is_said() {
     }
 }
 
+/// Where only what is held goes on, a look that nothing bounds is not enough.
+#[test]
+fn required_wants_to_know_how_far_to_look() {
+    let world = pair("home/work");
+    world.dir("home/scratch").file("home/.loci/config.yaml", "custody: required\n");
+    if world.loci("home/work/a", ["exec", "--", "true"]).code == Some(126) {
+        super::skipped("there is no jail here");
+        return;
+    }
+    let run = world.loci("home/scratch", ["exec", "--", "touch", "../work/b/y"]).exits(126);
+    assert!(run.stderr.contains("the command was NOT run") && run.stderr.contains("--root"), "{run:?}");
+    assert!(!world.path("home/work/b/y").exists());
+    world.loci("home/scratch", ["exec", "--root", ".", "--", "true"]).exits(0);
+    world.loci("home/scratch", ["exec", "--dry-run", "--", "true"]).exits(0);
+    world.dir("home/scratch/.git").loci("home/scratch", ["exec", "--", "true"]).exits(0);
+}
+
 #[test]
 fn who_runs_as_another_one_has_its_body() {
     let world = pair("home/work");

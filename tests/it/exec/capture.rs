@@ -57,6 +57,11 @@ fn files(world: &World, dir: &str) -> Vec<(PathBuf, String)> {
     all.into_iter().filter(|(path, what)| !path.starts_with(".loci") && !what.starts_with("dir ")).collect()
 }
 
+fn dirs(world: &World, dir: &str) -> Vec<PathBuf> {
+    let all = world.world().snapshot(Path::new(dir).join("bob"));
+    all.into_iter().filter(|(path, what)| !path.starts_with(".loci") && what.starts_with("dir ")).map(|(path, _)| path).collect()
+}
+
 #[test]
 fn each_change_becomes_a_patch_that_applies_and_nothing_changes() {
     for (what, script) in CHANGES {
@@ -87,6 +92,8 @@ fn each_change_becomes_a_patch_that_applies_and_nothing_changes() {
         let done = Run::of(&mut apply, None);
         assert_eq!(done.code, Some(0), "{what}: {done:?}");
         assert_eq!(files(&world, "home/repo"), files(&world, "home/free"), "{what}");
+        // As git does it: of a directory nothing is left when its last file has gone.
+        assert_eq!(dirs(&world, "home/repo"), dirs(&world, "home/git"), "{what}");
     }
 }
 
@@ -129,6 +136,31 @@ fn what_writes_nothing_hands_nothing_over() {
             run.stderr.contains("bob/ff: a pipe, a socket or a device") && run.stderr.contains("bob/emptydir: an empty directory"),
             "{run:?}"
         );
+        // So is a mode that a patch has no words for, also where nothing else was changed; and a file that is too large by its name.
+        let run =
+            capture(world, "chmod 600 bob/x.txt; chmod 4755 bob/run.sh; chmod +x bob/OWNER; echo n > bob/n; truncate -s 17M bob/large")
+                .exits(0);
+        for line in ["bob/x.txt: its mode 600: ", "bob/run.sh: its mode 4755: ", "bob/large: larger than 16 MiB"] {
+            assert!(run.stderr.contains(&format!("not captured: {}/{line}", world.repo().display())), "{line}: {run:?}");
+        }
+        assert!(!run.stderr.contains("OWNER: its mode") && !run.stderr.contains("bob/n: its mode"), "{run:?}");
+    });
+}
+
+/// There is no layer inside of a jail, and loci's own business there is nobody's request.
+#[test]
+fn inside_of_a_jail_nothing_is_captured_and_nothing_run() {
+    as_each(|world| {
+        let script = format!("{} exec --capture -- touch free/ran", env!("CARGO_BIN_EXE_loci"));
+        let run = world.run(&script).exits(126);
+        assert!(
+            run.stderr.contains("the command was NOT run")
+                && run.stderr.contains("caused by: Read-only")
+                && run.stderr.contains("hint: inside of a jail"),
+            "{run:?}"
+        );
+        assert!(!run.stderr.contains("refused: ") && !run.stderr.contains("handed over to"), "{run:?}");
+        assert!(!world.repo().join("free/ran").exists());
     });
 }
 

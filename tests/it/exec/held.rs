@@ -114,6 +114,20 @@ fn what_is_others_is_held_and_nothing_else() {
     });
 }
 
+/// What is read through a link in a place of others decides about them: where it leads is held, wherever that is.
+#[test]
+fn what_a_link_in_anothers_place_leads_to_is_held() {
+    as_each(|world| {
+        let links = "mkdir -p free/hooks free/kept/hooks; ln -s ../../free/hooks carol/.loci/hooks; echo x > free/agent; ln -s ../../../../../free/agent deep/a/b/owned/.loci/agent.md; mkdir -p far; ln -s ../free/kept far/.loci; printf -- '---\\nowner: carol\\n---\\n' > free/kept/owner.md";
+        assert!(world.plain("bash", ["-c", links]).status().unwrap().success());
+        for script in ["echo x > free/hooks/h.sh", "echo y > free/agent", "echo y > free/kept/owner.md", "echo x > free/kept/hooks/h.sh"] {
+            let run = world.run(script);
+            assert!(run.code != Some(0) && run.stderr.contains("Read-only"), "{script}: {run:?}");
+        }
+        assert_eq!(world.run("echo x > free/kept/other && echo ok").stdout, "ok\n");
+    });
+}
+
 /// Whether the test can see: without the jail the same commands change something.
 #[test]
 fn without_a_jail_they_would_change_it() {

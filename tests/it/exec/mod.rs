@@ -8,6 +8,7 @@ mod capture;
 mod corpus;
 mod degrade;
 mod gated;
+mod handles;
 mod held;
 mod keep;
 mod machine;

@@ -13,12 +13,14 @@ use loci::clock::schedule::{self, Cron, duration};
 use loci::custody::gitpatch::{self, Side};
 use loci::custody::inbox;
 use loci::custody::patch::{self, SectionKind};
-use loci::custody::shell::{self, Input, Words};
+use loci::custody::shell::{self, Input, Reading, Words};
 use loci::custody::{hunk, merge};
 use loci::hooks::answer::Answer;
 use loci::hooks::event::Seam;
 use loci::hooks::{declare, harness, tools};
 use loci::loadout::set::Set;
+use loci::sys::shown::hidden;
+use loci::sys::time;
 use loci::text::header;
 use loci::tree::settings;
 use serde_json::Value;
@@ -62,7 +64,6 @@ fn halves(text: &str) -> (&str, &str) {
 
 /// Front matter: lines within the file, a body that is a part of it, each key once.
 fn front_matter(data: &[u8]) {
-    let lines = 1 + data.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
     for read in [header::parse(data), header::parse_yaml(data)] {
         assert!(read.body.start <= read.body.end && read.body.end <= data.len(), "a body of {:?} in {} bytes", read.body, data.len());
         assert!(read.body_of(data).len() == read.body.len());
@@ -71,7 +72,7 @@ fn front_matter(data: &[u8]) {
         keys.dedup();
         assert_eq!(keys.len(), read.fields.len(), "a key stands there twice");
         for line in read.fields.iter().map(|field| field.line).chain(read.notes.iter().map(|note| note.line)) {
-            assert!(line <= lines + 1, "line {line} of {lines}");
+            assert!(line <= lines(data) + 1, "line {line} of {}", lines(data));
         }
         let text = read.object().to_string();
         assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
@@ -95,17 +96,33 @@ fn set_file(data: &[u8]) {
     }
 }
 
-/// Jobs, heartbeats and loops: an error names a line of the file.
+/// Jobs, heartbeats and loops: an error names a line of the file, and is one line itself.
 fn job_file(data: &[u8]) {
     let path = Path::new("/r/.loci-clock/jobs/a.md");
-    let _ = job::parse("a", path, data).map_err(|error| error.to_string());
-    let _ = job::parse_beat(path, data).map_err(|error| error.to_string());
-    let _ = job::parse_loop("a", path, data).map_err(|error| error.to_string());
+    let errors = [job::parse("a", path, data).err(), job::parse_beat(path, data).err(), job::parse_loop("a", path, data).err()];
+    for error in errors.into_iter().flatten() {
+        assert!(error.line.is_none_or(|line| (1..=lines(data) + 1).contains(&line)), "{error:?} of {} lines", lines(data));
+        plain(&error.to_string());
+    }
+}
+
+/// Lines as an editor counts them.
+fn lines(data: &[u8]) -> usize {
+    1 + data.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count()
+}
+
+/// What is said of a file is one line, and nothing in it speaks to the terminal.
+fn plain(said: &str) {
+    assert!(!said.chars().any(hidden), "{said:?}");
 }
 
 /// The header of a hook, and whether it concerns a call.
 fn hook_header(data: &[u8]) {
-    if let Some(Ok(declared)) = declare::header(data) {
+    let read = declare::header(data);
+    if let Some(Err(remarks)) = &read {
+        remarks.iter().for_each(|remark| plain(remark));
+    }
+    if let Some(Ok(declared)) = read {
         assert!(!declared.seams.is_empty() && declared.timeout > Duration::ZERO, "{declared:?}");
         let _ = declared.concerns("Write", &[]);
         let _ = declared.concerns(&String::from_utf8_lossy(data), &[]);
@@ -117,22 +134,22 @@ fn hook_header(data: &[u8]) {
 fn envelope(data: &[u8]) {
     let _ = (harness::tool_name(data), harness::event_name(data));
     let text: String = String::from_utf8_lossy(data).into_owned();
+    let answers = [
+        Answer::default(),
+        Answer::note(text.as_str()),
+        Answer::block(text.as_str()),
+        Answer { context: text.clone(), input: Some(Value::String(text.clone())), leave: true, ..Answer::default() },
+    ];
     for adapter in harness::ALL {
-        for seam in Seam::ALL {
+        for (nth, seam) in Seam::ALL.into_iter().enumerate() {
             let Ok(event) = adapter.event(seam, data) else { continue };
             let _ = (event.sub_agent(), event.is_after_compaction(), (adapter.rewriting.never_asks)(&event));
-            let answers = [
-                Answer::default(),
-                Answer::note(text.as_str()),
-                Answer::block(text.as_str()),
-                Answer { context: text.clone(), input: Some(Value::String(text.clone())), leave: true, ..Answer::default() },
-            ];
-            for answer in answers {
-                for native in [None, Some(text.as_str())] {
-                    let reply = adapter.reply(seam, native, &answer);
-                    if reply.stdout.starts_with('{') {
-                        assert!(serde_json::from_str::<Value>(&reply.stdout).is_ok(), "{}: {}", adapter.name, reply.stdout);
-                    }
+            for (at, answer) in answers.iter().enumerate() {
+                // In turn: both for each answer costs twice as much.
+                let native = ((nth + at) % 2 == 0).then_some(text.as_str());
+                let reply = adapter.reply(seam, native, answer);
+                if reply.stdout.starts_with('{') {
+                    assert!(serde_json::from_str::<Value>(&reply.stdout).is_ok(), "{}: {}", adapter.name, reply.stdout);
                 }
             }
         }
@@ -149,11 +166,25 @@ fn tool_call(data: &[u8]) {
     for act in &intent.acts {
         assert!(act.path.is_absolute(), "{act:?}");
     }
+    // Whatever else stands in a call: the file that it names is written.
+    if let Value::Object(mut input) = input {
+        input.insert("file_path".to_owned(), "/r/owned/first".into());
+        let intent = tools::read_call("Write", &Value::Object(input), Path::new("/r"), Some(Path::new("/home/a")), tools::WRITE_WORDS);
+        assert!(intent.acts.iter().any(|act| act.path == Path::new("/r/owned/first")), "{:?}", intent.acts);
+    }
 }
 
-/// A shell command: within the budget, and what is cut off is said.
+/// A shell command: within the budget, what is cut off is said, and nothing that follows a write hides it: by then the
+/// shell has done it.
 fn shell_command(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    read_shell(text);
+    let reading = read_shell(&format!("echo x > /r/owned/first\n{text}"));
+    let seen = reading.acts.iter().any(|found| found.act.path == Path::new("/r/owned/first"));
+    assert!(seen || !reading.unknown.is_empty(), "the first line is not seen: {reading:?}");
+}
+
+fn read_shell(text: &str) -> Reading {
     let env: BTreeMap<String, String> = [("HOME".to_owned(), "/r".to_owned()), ("PATH".to_owned(), "/bin".to_owned())].into();
     let reading = shell::read(&Input { command: Words::Script(text), cwd: Path::new("/r"), env: &env, home: None }, &Toy);
     assert!(reading.spent <= shell::BUDGET * 3, "{} units", reading.spent);
@@ -161,6 +192,7 @@ fn shell_command(data: &[u8]) {
     for found in &reading.acts {
         assert!(found.act.path.is_absolute(), "{found:?}");
     }
+    reading
 }
 
 /// Lines of the ledger, and of an inbox's log: as many torn ones as can't be read, and half a line costs no other.
@@ -232,7 +264,8 @@ fn glob(data: &[u8]) {
 fn cron(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (first, zone) = halves(&text);
-    let zone = schedule::zone(zone.trim()).unwrap_or(jiff::tz::TimeZone::UTC);
+    // Past the search for the name that was meant, which costs more than all the rest.
+    let zone = time::zone(zone.trim()).unwrap_or(jiff::tz::TimeZone::UTC);
     let start: jiff::Timestamp = "2026-03-29T00:30:00Z".parse().unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     if let Ok(cron) = Cron::parse(first) {
         let mut at = start;
@@ -262,5 +295,8 @@ fn cel(data: &[u8]) {
 
 /// The settings of a home.
 fn settings_file(data: &[u8]) {
-    let _ = settings::parse(Path::new("/home/a/.loci/config.yaml"), data).map_err(|error| error.to_string());
+    if let Err(error) = settings::parse(Path::new("/home/a/.loci/config.yaml"), data) {
+        assert!(error.line.is_none_or(|line| (1..=lines(data) + 1).contains(&line)), "{error:?} of {} lines", lines(data));
+        plain(&error.to_string());
+    }
 }

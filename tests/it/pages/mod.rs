@@ -85,6 +85,7 @@ fn same(line: &str, home: &str) -> String {
     let rules = [
         (r"\d{8}T\d{6}Z-[0-9a-f]{16}", "ID"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?( ?[+-]\d\d(:\d\d)?|Z)", "TIME"),
+        (r"\b\d{4}-\d\d-\d\d\b", "DAY"),
         (r"loci1:[0-9a-f]{4,}…?", "LOADOUT"),
         (r"\b[0-9a-f]{12,}\b|\b[0-9a-f]{4,}…", "HEX"),
         (r"  +", "  "),

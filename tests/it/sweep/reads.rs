@@ -7,6 +7,7 @@ use crate::sandbox::Sandbox;
 /// The verbs, each with the words of one call.
 pub(crate) fn rows() -> Vec<(&'static str, &'static str)> {
     vec![
+        ("status", "status"),
         ("where", "where owned/a.txt"),
         ("tree", "tree ."),
         ("resolve", "resolve rules"),

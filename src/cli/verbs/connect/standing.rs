@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{failed, ground, others, user_home};
+use crate::body::home;
 use crate::cli::context::Context;
 use crate::cli::{Answer, Outcome};
 use crate::hooks::connect::check::{self, Standing};
 use crate::hooks::connect::{ConnectError, Reach};
 use crate::hooks::harness::{self, Adapter};
-use crate::sys::disk;
+use crate::sys::{disk, env};
 
 /// A harness whose settings can't be read: which file, and what is wrong with it.
 fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Context) -> (PathBuf, Standing) {
@@ -33,7 +34,7 @@ fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Cont
 
 /// What else has to be known of how it stands: what a file of a project does not reach, and the relays of the
 /// project here that were not asked about.
-fn notes(context: &Context, rows: &[(&'static Adapter, (PathBuf, Standing))], reach: &Reach) -> Vec<String> {
+fn notes(context: &Context, rows: &[Row], reach: &Reach) -> Vec<String> {
     if *reach != Reach::User {
         let there = rows.iter().filter(|(_, (_, standing))| matches!(standing, Standing::Connected | Standing::Observed));
         return there.flat_map(|(adapter, _)| adapter.wiring.needs_shared).map(|need| (*need).to_owned()).collect();
@@ -43,7 +44,7 @@ fn notes(context: &Context, rows: &[(&'static Adapter, (PathBuf, Standing))], re
         String::from_utf8_lossy(&data).contains("/.loci/bin/loci")
     };
     let is_user_s = |file: &Path| rows.iter().any(|(_, (own, _))| own == file);
-    let one = |(adapter, _): &(&'static Adapter, (PathBuf, Standing))| {
+    let one = |(adapter, _): &Row| {
         let found: Vec<String> =
             others(context, adapter).iter().filter(|file| calls(file) && !is_user_s(file)).map(|file| context.shown(file)).collect();
         (!found.is_empty()).then(|| {
@@ -53,28 +54,42 @@ fn notes(context: &Context, rows: &[(&'static Adapter, (PathBuf, Standing))], re
     rows.iter().filter_map(one).collect()
 }
 
-/// How it stands with one harness, or with all of them.
-pub(super) fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> Outcome {
+/// A harness, the file of it that was looked at, and what was found.
+type Row = (&'static Adapter, (PathBuf, Standing));
+
+/// The harnesses in PATH that loci knows how to be asked by.
+pub(in crate::cli::verbs) fn installed(context: &Context) -> Vec<&'static Adapter> {
+    home::harnesses(context.env.get(env::PATH)).into_iter().filter_map(|(name, _)| harness::named(name)).collect()
+}
+
+/// How it stands with each harness that has settings of that reach; one that can't be read hides no other.
+pub(in crate::cli::verbs) fn standings(context: &Context, reach: &Reach) -> Vec<Row> {
     let user_home = user_home(context);
     let ground = ground(context, &user_home);
-    let mut rows = Vec::new();
-    let reads = |adapter: &Adapter| match reach {
+    let reads = |adapter: &&Adapter| match reach {
         Reach::User => true,
         Reach::Shared(_) => adapter.wiring.shared.is_some(),
         Reach::Project(_) => adapter.wiring.local.is_some(),
     };
-    // One that reads no such file can't be connected there.
-    let asked = |adapter: &&Adapter| only.map_or_else(|| reads(adapter), |only| only.name == adapter.name);
-    for adapter in harness::ALL.into_iter().filter(asked) {
+    let one = |adapter: &'static Adapter| {
         // What a project says counts for whoever starts there.
-        let others = others(context, adapter);
-        let found = check::standing(adapter, reach, &ground, &others).or_else(|error| match error {
-            error if only.is_some() => Err(failed(error, adapter)),
-            // One that can't be read must not hide how it stands with the others.
-            error => Ok(broken(&error, adapter, reach, context)),
-        })?;
-        rows.push((adapter, found));
-    }
+        let found = check::standing(adapter, reach, &ground, &others(context, adapter));
+        (adapter, found.unwrap_or_else(|error| broken(&error, adapter, reach, context)))
+    };
+    // One that reads no such file can't be connected there.
+    harness::ALL.into_iter().filter(reads).map(one).collect()
+}
+
+/// How it stands with one harness, or with all of them.
+pub(super) fn checked(context: &Context, only: Option<&'static Adapter>, reach: &Reach) -> Outcome {
+    let rows: Vec<Row> = match only {
+        Some(adapter) => {
+            let user_home = user_home(context);
+            let found = check::standing(adapter, reach, &ground(context, &user_home), &others(context, adapter));
+            vec![(adapter, found.map_err(|error| failed(error, adapter))?)]
+        }
+        None => standings(context, reach),
+    };
     let good = |standing: &Standing| {
         matches!(standing, Standing::Connected | Standing::Observed) || (only.is_none() && *standing == Standing::NotConnected)
     };
@@ -84,7 +99,7 @@ pub(super) fn checked(context: &Context, only: Option<&'static Adapter>, reach: 
     }
     context.print(
         || {
-            let cells = |(adapter, (file, standing)): &(&Adapter, (PathBuf, Standing))| {
+            let cells = |(adapter, (file, standing)): &Row| {
                 let fix =
                     matches!(standing, Standing::Differs).then(|| format!(": run `loci connect {}`", adapter.name)).unwrap_or_default();
                 let why = standing.why().map(|why| format!(": {why}{fix}")).unwrap_or_default();
