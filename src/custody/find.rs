@@ -308,6 +308,12 @@ pub fn places_below(top: &Path) -> Vec<PathBuf> {
     carrying(top, Prune::Tags)
 }
 
+/// As [`places_below`], with what a marker hides and what lies in worktrees.
+#[must_use]
+pub fn all_below(top: &Path) -> Vec<PathBuf> {
+    carrying(top, Prune::GitOnly)
+}
+
 /// The places beside a directory that stands in no repository: what lies in the same folder and carries a `.loci`. A
 /// folder of agents need not be one itself. Beside the home, and what stands above it, lies nothing of anybody here.
 #[must_use]
