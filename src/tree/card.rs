@@ -268,6 +268,10 @@ mod tests {
         // What can be told plainly is read, and said.
         let file = owner_of("---\nowner: bob\nnote: see: this\nBody: x\n---\n").unwrap();
         assert_eq!(file.remarks.len(), 2);
+        let file = owner_of("---\nowner: bob\ncomons: [a]\nteam: x\n---\n").unwrap();
+        assert_eq!((file.remarks.len(), file.remarks[0].line), (1, 3));
+        assert!(file.remarks[0].text.ends_with("did you mean `commons`?"), "{}", file.remarks[0].text);
+        assert_eq!(owner_of("---\nteam: x\nowenr: bob\n---\n").unwrap_err().line, Some(3));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `loci doctor`: everything that is wrong below a directory.
 
+mod bodies;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +49,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Err(error) => return Err(error.into()),
     };
     let mut sweep = doctor::sweep(&root, &home, &named);
+    sweep.findings.extend(bodies::of(context, &sweep.own, &home));
     for dir in std::mem::take(&mut sweep.own) {
         sweep.findings.extend(hooks(&dir));
         if disk::is_dir(&dir.join(dotdirs::RUNTIME)) {

@@ -146,6 +146,7 @@ fn not_yours(context: &Context, refused: &ActRuling) -> Outcome {
     let owner = refused.owner.as_ref().map_or("somebody", |owner| owner.who.name());
     let by = refused.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
     let what = match &refused.why {
+        Why::Below(dir) if dir == refused.path() => format!("it is {owner}'s"),
         Why::Below(dir) => format!("{} lies below it and is {owner}'s", context.shown(dir)),
         Why::Wall(what) => format!("it is {}", what.what()),
         _ => format!("it is {owner}'s"),

@@ -98,7 +98,8 @@ fn child(context: &Context, parent: &Path, args: &Args) -> Result<PathBuf, Failu
     }
     if child.starts_with(parent) {
         let what = format!("failed to make {}: it lies in its parent {}", shown::path(&child), shown::path(parent));
-        return Err(Failure::new("conflict", what).at(&child, None));
+        let beside = parent.with_file_name(child.file_name().unwrap_or_default());
+        return Err(Failure::new("conflict", what).at(&child, None).hint(format!("loci inherit {} {}", word(parent), word(&beside))));
     }
     // Also a link that leads nowhere stands in the way.
     free(&asked)?;

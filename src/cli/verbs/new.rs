@@ -265,7 +265,10 @@ pub(super) fn from_template(error: TemplateError, name: &str) -> Failure {
         TemplateError::Unfit { ref path, line, .. } => {
             let (path, unset) = (path.clone(), error.to_string().ends_with(" is not set"));
             let failure = Failure::new("template", format!("failed to {error}")).at(&path, line);
-            if unset { failure.hint(format!("loci templates {}", word(Path::new(name)))) } else { failure }
+            match unset {
+                true => failure.hint(format!("loci templates {}", word(Path::new(name)))),
+                false => failure.hint(format!("${{EDITOR:-vi}} {}", word(&path))),
+            }
         }
         TemplateError::Disk(error) => error.into(),
     }

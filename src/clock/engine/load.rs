@@ -16,8 +16,8 @@ use crate::sys::time::Moment;
 /// In how many sweeps one lists the folder, whatever its time says.
 const LIST: u64 = 10;
 
-/// How many files a sweep looks at in turn.
-const SLICE: usize = 1_000;
+/// How many files a sweep looks at in turn. Only what was changed in place while the watcher was deaf is found by this.
+const SLICE: usize = 500;
 
 /// The most jobs of one root.
 const MAX_JOBS: usize = 100_000;

@@ -54,6 +54,14 @@ fn what_is_missing_or_not_the_owners_is_refused() {
         assert_eq!(run.code, Some(code), "{args:?}: {run:?}");
         assert!(run.stderr.contains(part), "{args:?}: {}", run.stderr);
     }
+    // A person who stands in the body is the owner, and is told so.
+    world.file("home/repo/bobs/.loci/agent.md", "---\nid: bob\n---\n").file("home/repo/bobs/x.txt", "x\n");
+    for args in [&["--reads", "x.txt"][..], &["--reads", "x.txt", "--target", "x.txt"], &["--reads", "x.txt", "--target", "../free/x.txt"]]
+    {
+        let all: Vec<&str> = ["delegate", "bob", "--idea", "x"].iter().chain(args).copied().collect();
+        let said = world.loci("home/repo/bobs", all).exits(2).stderr;
+        assert!(said.contains("whoever asks from here is bob") && said.contains("hint: cd "), "{args:?}: {said}");
+    }
     // What was read takes one word: the owner may stand behind it.
     let dry = world.loci("home/repo", ["delegate", "--reads", "owned/a.txt", "bob", "--idea", "x", "--dry-run"]).exits(0);
     assert!(dry.stdout.contains("would be"));
