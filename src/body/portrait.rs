@@ -204,6 +204,16 @@ fn reads(dir: &Path, runtime: &Socket) -> Reads {
     Reads { runtime: runtime.name.clone(), instructions, agents_md, sections }
 }
 
+/// The instruction file of a body by which a runtime that reads such files does not come to `AGENTS.md`; `None` where
+/// it does, or where neither is there.
+#[must_use]
+pub fn without_instructions(dir: &Path, runtime: &Socket) -> Option<PathBuf> {
+    let Ok(agents) = disk::canonical(&dir.join("AGENTS.md")) else { return None };
+    let reads = reads(dir, runtime);
+    let same = |path: &PathBuf| disk::canonical(path).is_ok_and(|path| path == agents);
+    reads.instructions.first().filter(|_| !reads.agents_md && !reads.instructions.iter().any(same)).cloned()
+}
+
 fn imports(path: &Path) -> bool {
     let Ok((text, _)) = disk::read_start(path, MAX_INSTRUCTIONS) else { return false };
     text.split(|byte| *byte == b'\n').any(|line| matches!(line.trim_ascii(), b"@AGENTS.md" | b"@./AGENTS.md"))

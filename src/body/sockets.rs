@@ -55,8 +55,8 @@ pub struct Socket {
     /// The program: a name to look for in `PATH`, or an absolute path.
     pub program: Option<String>,
     /// The words of one turn without a terminal. Where no word has `{message}`, the message goes to
-    /// standard input.
-    pub headless: Vec<String>,
+    /// standard input. `None`: no word, unless it has sessions alone.
+    pub headless: Option<Vec<String>>,
     /// The words of a session at a terminal; `None`: it has none.
     pub interactive: Option<Vec<String>>,
     /// What stands for `{model}` in the words, where a model is asked for.
@@ -255,7 +255,11 @@ impl Socket {
     /// Where the socket does not take what is asked for.
     pub fn call(&self, turn: &Turn<'_>) -> Result<Call, SocketError> {
         let words = match turn.message {
-            Some(_) => &self.headless,
+            Some(_) => match (&self.headless, &self.interactive) {
+                (Some(words), _) => words,
+                (None, None) => &Vec::new(),
+                (None, Some(_)) => return Err(self.lacks("has no `headless`: it takes no message")),
+            },
             None => self.interactive.as_ref().ok_or_else(|| self.lacks("has no `interactive`: give it a message"))?,
         };
         let has = |mark: &str| words.iter().any(|word| word == mark);

@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::near;
+use super::{help, near};
 use crate::custody::asker::AskerError;
 use crate::custody::maildir::MailError;
-use crate::sys::disk::PathError;
+use crate::sys::disk::{self, PathError};
 use crate::sys::journal::JournalError;
 use crate::sys::lock::LockError;
 use crate::sys::plan::PlanError;
 use crate::sys::{env, shown, term};
 use crate::text::name::NameError;
 use crate::tree::card::CardError;
+use crate::tree::climb;
 
 /// A verb that could not be carried out: exit 2, one line, perhaps a hint.
 #[derive(Debug)]
@@ -68,13 +69,15 @@ impl Failure {
     /// The command that helps where nothing better was said: to look at the file, to mend it, or to see how the
     /// verb is called. `words` are those of the command line.
     fn usual_hint(&self, words: &[String]) -> Option<String> {
-        let verb = words.iter().find(|word| !word.starts_with('-'));
-        let help = || Some(verb.map_or_else(|| "loci --help".to_owned(), |verb| format!("loci {} --help", near::word(Path::new(verb)))));
+        let help = || Some([vec!["loci".to_owned()], help::verbs(words), vec!["--help".to_owned()]].concat().join(" "));
+        // What is not there, or is a name of our own that came to nothing, shows nothing: what it was to lie in does.
+        let there = || self.path.as_deref().and_then(|path| climb::up(path).find(|one| matches!(disk::look(one), Ok(Some(_)))));
         let path = self.path.as_deref().map(near::word);
         match (self.kind, path) {
+            (_, Some(path)) if self.line.is_some() => Some(format!("${{EDITOR:-vi}} {path}")),
             ("settings" | "file" | "bad-set" | "owner-file" | "journal", Some(path)) => Some(format!("${{EDITOR:-vi}} {path}")),
             ("usage" | "name", _) => help(),
-            (_, Some(path)) => Some(format!("ls -ld {path}")),
+            (_, Some(path)) => Some(format!("ls -ld {}", there().map_or(path, near::word))),
             ("locked", None) => {
                 Some(format!("loci {}", words.iter().map(|word| near::word(Path::new(word))).collect::<Vec<_>>().join(" ")))
             }
@@ -227,7 +230,10 @@ mod tests {
         let words = ["--json", "inbox", "show it"].map(str::to_owned);
         let hint = |failure: Failure| failure.usual_hint(&words);
         assert_eq!(hint(Failure::new("usage", "x")).as_deref(), Some("loci inbox --help"));
-        assert_eq!(hint(Failure::new("path", "x").at(Path::new("/a b"), None)).as_deref(), Some("ls -ld '/a b'"));
+        assert_eq!(hint(Failure::new("path", "x").at(Path::new("/a b/.loci-new-1"), None)).as_deref(), Some("ls -ld /"));
+        assert_eq!(hint(Failure::new("runtime", "x").at(Path::new("/a b"), Some(3))).as_deref(), Some("${EDITOR:-vi} '/a b'"));
+        let deeper = ["--json", "inbox", "decline", "ID"].map(str::to_owned);
+        assert_eq!(Failure::new("usage", "x").usual_hint(&deeper).as_deref(), Some("loci inbox decline --help"));
         assert_eq!(hint(Failure::new("settings", "x").at(Path::new("/a"), Some(3))).as_deref(), Some("${EDITOR:-vi} /a"));
         assert_eq!(hint(Failure::new("locked", "x")).as_deref(), Some("loci --json inbox 'show it'"));
         assert_eq!(hint(Failure::new("io", "x")), None);

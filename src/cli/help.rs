@@ -71,6 +71,25 @@ pub fn find<'a>(root: &'a mut Command, words: &[String]) -> Result<&'a mut Comma
     Ok(found)
 }
 
+/// The verb that a command line names, and the verb of that one behind it; without what stands between them.
+#[must_use]
+pub fn verbs(words: &[String]) -> Vec<String> {
+    let root = command();
+    let (mut at, mut found) = (&root, Vec::new());
+    for word in words.iter().take_while(|word| *word != "--").filter(|word| !word.starts_with('-')) {
+        match at.find_subcommand(word) {
+            Some(next) => {
+                found.push(next.get_name().to_owned());
+                at = next;
+            }
+            // Before the verb it may be what a flag takes.
+            None if found.is_empty() => {}
+            None => break,
+        }
+    }
+    found
+}
+
 /// The groups of verbs, each with its title, in the order in which they are met.
 pub fn groups() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     GROUPS.iter().copied()

@@ -113,6 +113,21 @@ fn meant(kind: ErrorKind, words: &[OsString]) -> Option<String> {
     verb.find_subcommand(word).is_none().then(|| format!("loci {} {near}", verb.get_name()))
 }
 
+/// What is wrong where a verb with verbs of its own takes a name, and something stands behind that: `loci inbox tke ID`.
+/// The parser would call what follows a verb.
+fn odd_word(kind: ErrorKind, words: &[OsString]) -> Option<String> {
+    if kind != ErrorKind::ArgumentConflict {
+        return None;
+    }
+    let command = help::command();
+    let mut words = words.iter().filter_map(|word| word.to_str()).filter(|word| !word.starts_with('-'));
+    let verb = words.find_map(|word| command.find_subcommand(word))?;
+    let word = words.next().filter(|word| verb.has_subcommands() && verb.find_subcommand(word).is_none())?;
+    let more = words.next().filter(|more| verb.find_subcommand(more).is_none())?;
+    let name = verb.get_name();
+    Some(format!("`loci {name}` has no verb `{}`, and takes nothing behind a name (`{}`)", shown::text(word), shown::text(more)))
+}
+
 /// Help and version go to standard output and are an answer; a wrong word is exit 2.
 fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
@@ -121,15 +136,19 @@ fn usage(error: &clap::Error) -> ExitCode {
         let text = error.to_string();
         if json {
             let missing = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-            let first = if missing { "a verb is missing".to_owned() } else { one_line(&text) };
+            let first = if missing {
+                "a verb is missing".to_owned()
+            } else {
+                odd_word(error.kind(), &env::arguments()).unwrap_or_else(|| one_line(&text))
+            };
             Failure::new("usage", first).hint(meant.unwrap_or_else(|| "loci --help".to_owned())).show(true);
         } else if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             term::err(&format!("error: a verb is missing\n\n{text}"));
         } else {
-            let failure = Failure::new("usage", one_line(&text));
+            let failure = Failure::new("usage", odd_word(error.kind(), &env::arguments()).unwrap_or_else(|| one_line(&text)));
             // A verb that is not there has no help either.
-            let verb = env::arguments().into_iter().find(|word| !word.as_encoded_bytes().starts_with(b"-"));
-            let known = verb.is_some_and(|verb| help::command().find_subcommand(verb).is_some());
+            let words: Vec<String> = env::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            let known = !help::verbs(&words).is_empty();
             match meant.or_else(|| (!known).then(|| "loci --help".to_owned())) {
                 Some(hint) => failure.hint(hint).show(false),
                 None => failure.show(false),

@@ -207,7 +207,7 @@ pub fn lines(decision: &Decision, dry: bool) -> String {
     text.push_str(&match (count, decision.already.as_slice()) {
         (0, [(item, state)]) => format!("{item} is {state} already: nothing to change\n"),
         (0, [_, _, ..]) => format!("all {} are so already: nothing to change\n", decision.already.len()),
-        _ => format!("{count} {}{}\n", if count == 1 { "rename" } else { "renames" }, if dry { " would be done" } else { "" }),
+        _ => format!("{}{}\n", crate::sys::shown::count(count, "rename", "renames"), if dry { " would be done" } else { "" }),
     });
     text
 }

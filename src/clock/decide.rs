@@ -76,8 +76,8 @@ pub fn due(job: &Job, record: &Record, dealt: Option<Timestamp>, now: Timestamp)
 
 /// The next instant of a job by the calendar, whatever may hinder it then.
 #[must_use]
-pub fn next(job: &Job, record: &Record, dealt: Option<Timestamp>) -> Option<Timestamp> {
-    job.when.next(floor(record, dealt)?, record.anchor)
+pub fn next(when: &When, record: &Record, dealt: Option<Timestamp>) -> Option<Timestamp> {
+    when.next(floor(record, dealt)?, record.anchor)
 }
 
 /// Instants up to here count no more: what was dealt with, and what was before the job was seen.
@@ -109,7 +109,10 @@ pub fn begin_beat(record: &mut Record, now: Timestamp) {
 /// had been; after a correction the calendar begins anew.
 pub fn set_clock(when: &When, record: &mut Record, by: SignedDuration, now: Timestamp) {
     let moved = |at: Option<Timestamp>| at.and_then(|at| at.checked_add(by).ok());
-    if let Some(retry) = &mut record.retry {
+    // Asked first: a past that is written to takes room.
+    if record.past.retry.is_some()
+        && let Some(retry) = &mut record.past.retry
+    {
         retry.due = moved(Some(retry.due)).unwrap_or(now);
     }
     match when {
@@ -191,7 +194,7 @@ pub fn fire(job: &Job, facts: &Facts) -> Verdict {
 /// Whether a need is met, by the record of the job that is needed.
 #[must_use]
 pub fn is_met(need: &Need, record: Option<&Record>, now: Timestamp) -> bool {
-    let Some(judged) = record.and_then(|record| record.judged.as_ref()) else { return false };
+    let Some(judged) = record.and_then(|record| record.past.judged.as_ref()) else { return false };
     let within = need.within.and_then(|within| SignedDuration::try_from(within).ok());
     judged.outcome == Outcome::Success && within.is_none_or(|within| now.duration_since(judged.at) <= within)
 }
@@ -282,9 +285,9 @@ mod tests {
         begin(&hourly.when, &mut record, at("10T00:00:00"));
         record.last = Some(at("10T00:00:00"));
         begin(&quick.when, &mut record, at("10T00:00:11"));
-        assert_eq!(next(&quick, &record, None), Some(at("10T00:00:11")), "it is long due");
+        assert_eq!(next(&quick.when, &record, None), Some(at("10T00:00:11")), "it is long due");
         begin(&hourly.when, &mut record, at("10T00:00:20"));
-        assert_eq!(next(&hourly, &record, None), Some(at("10T01:00:00")));
+        assert_eq!(next(&hourly.when, &record, None), Some(at("10T01:00:00")));
     }
 
     #[test]
@@ -293,18 +296,18 @@ mod tests {
         let mut record =
             Record { seen: Some(at("10T00:00:00")), anchor: Some(at("10T00:00:00")), last: Some(at("10T05:00:00")), ..Record::default() };
         set_clock(&hourly.when, &mut record, SignedDuration::from_hours(-12), at("09T17:30:00"));
-        assert_eq!(next(&hourly, &record, None), Some(at("09T18:00:00")), "an interval goes on");
+        assert_eq!(next(&hourly.when, &record, None), Some(at("09T18:00:00")), "an interval goes on");
         // A year ahead and back again: it neither makes up for a year nor waits for one.
         let mut record = Record { seen: Some(at("10T00:00:00")), last: Some(at("10T03:00:00")), ..Record::default() };
         let ahead: Timestamp = "2027-07-10T12:00:00Z".parse().unwrap();
         set_clock(&cron.when, &mut record, SignedDuration::from_hours(365 * 24), ahead);
         assert!(due(&cron, &record, None, ahead).run.is_empty());
         set_clock(&cron.when, &mut record, SignedDuration::from_hours(-365 * 24), at("10T12:01:00"));
-        assert_eq!(next(&cron, &record, None), Some(at("11T03:00:00")));
+        assert_eq!(next(&cron.when, &record, None), Some(at("11T03:00:00")));
         // A small step back: what was done is not done again.
         let mut record = Record { seen: Some(at("10T00:00:00")), last: Some(at("10T03:00:00")), ..Record::default() };
         set_clock(&cron.when, &mut record, SignedDuration::from_mins(-30), at("10T02:31:00"));
-        assert_eq!(next(&cron, &record, None), Some(at("11T03:00:00")));
+        assert_eq!(next(&cron.when, &record, None), Some(at("11T03:00:00")));
     }
 
     #[test]

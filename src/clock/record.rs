@@ -1,8 +1,10 @@
 //! What the clock knows of a job beside its file: what was fired, what came of it, what was skipped.
 
+use std::ops::{Deref, DerefMut};
+
 use jiff::Timestamp;
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::instant;
 
@@ -164,6 +166,58 @@ pub struct Record {
     /// The last instant that something came of.
     #[serde(with = "instant::maybe", skip_serializing_if = "Option::is_none")]
     pub last: Option<Timestamp>,
+    /// Since when its file is gone.
+    #[serde(with = "instant::maybe", skip_serializing_if = "Option::is_none")]
+    pub gone: Option<Timestamp>,
+    /// What came of it so far.
+    #[serde(flatten)]
+    pub past: Past,
+}
+
+/// What came of a job so far. Of one that was never due there is nothing, and that takes no room: where
+/// there are thousands of jobs, most of them are such. Whoever writes to it gives it room.
+#[derive(Debug, Clone, Default)]
+pub struct Past(Option<Box<Deeds>>);
+
+impl Deref for Past {
+    type Target = Deeds;
+
+    fn deref(&self) -> &Deeds {
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+impl DerefMut for Past {
+    fn deref_mut(&mut self) -> &mut Deeds {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl PartialEq for Past {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Past {}
+
+impl Serialize for Past {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Past {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let deeds = Deeds::deserialize(deserializer)?;
+        Ok(Self((deeds != NOTHING).then(|| Box::new(deeds))))
+    }
+}
+
+/// What came of a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Deeds {
     /// How often what happened.
     pub counts: Counts,
     /// The day that runs are counted for, and how many there were.
@@ -193,27 +247,49 @@ pub struct Record {
     /// The last claims, whose files are kept; the newest last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
-    /// Since when its file is gone.
-    #[serde(with = "instant::maybe", skip_serializing_if = "Option::is_none")]
-    pub gone: Option<Timestamp>,
 }
+
+/// What stands for a past in which nothing was.
+static NOTHING: Deeds = Deeds {
+    counts: Counts {
+        started: 0,
+        succeeded: 0,
+        missed: 0,
+        skipped_overlap: 0,
+        skipped_human: 0,
+        skipped_budget: 0,
+        skipped_idle: 0,
+        held: 0,
+        interrupted: 0,
+        dormant: 0,
+    },
+    day: None,
+    outcome: None,
+    judged: None,
+    held_by: None,
+    running: None,
+    retry: None,
+    woken: Vec::new(),
+    runs: Vec::new(),
+    claims: Vec::new(),
+};
 
 impl Record {
     /// How many runs there were on a day.
     #[must_use]
     pub fn runs_on(&self, day: Date) -> u32 {
-        self.day.as_ref().filter(|(one, _)| *one == day.to_string()).map_or(0, |(_, count)| *count)
+        self.past.day.as_ref().filter(|(one, _)| *one == day.to_string()).map_or(0, |(_, count)| *count)
     }
 
     /// Counts one run on a day.
     pub fn count_run(&mut self, day: Date) {
-        self.day = Some((day.to_string(), self.runs_on(day) + 1));
-        self.counts.started += 1;
+        self.past.day = Some((day.to_string(), self.runs_on(day) + 1));
+        self.past.counts.started += 1;
     }
 
     /// Notes what came of an instant without a run.
     pub fn note(&mut self, outcome: Outcome, instant: Timestamp) {
-        let counts = &mut self.counts;
+        let counts = &mut self.past.counts;
         let counter = match outcome {
             Outcome::Missed => &mut counts.missed,
             Outcome::SkippedOverlap => &mut counts.skipped_overlap,
@@ -231,7 +307,7 @@ impl Record {
     }
 
     fn close(&mut self, outcome: Outcome, instant: Timestamp) {
-        self.outcome = Some(outcome);
+        self.past.outcome = Some(outcome);
         self.last = self.last.max(Some(instant));
     }
 }

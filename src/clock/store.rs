@@ -42,6 +42,8 @@ pub struct Found {
     pub records: BTreeMap<String, Record>,
     /// When the last of them was written, by both clocks, and in which boot.
     pub clocks: Option<(Timestamp, Duration, String)>,
+    /// Whether there is no snapshot that can be read: what it said, if there ever was one, is lost.
+    pub lost: bool,
     /// What is to be said.
     pub notices: Vec<String>,
 }
@@ -123,7 +125,9 @@ impl Store {
         }
         disk::sweep_temps(&dir)?;
         let mut store = Self { dir, lines: 0 };
+        let absent = disk::look(&store.dir.join("state.json"))?.is_none();
         let mut found = Self::read(&store.dir)?;
+        found.0.lost = absent || found.1.is_some();
         if let Some(why) = found.1 {
             let aside = store.dir.join(format!("state.json.corrupt-{}", now.wall.as_second()));
             disk::rename(&store.dir.join("state.json"), &aside)?;
@@ -246,19 +250,29 @@ impl Store {
 
     /// Adds a claim to a record, and removes those that are old.
     pub fn keep_claim(&self, record: &mut Record, name: String) {
-        record.claims.push(name);
+        record.past.claims.push(name);
         self.prune(record);
     }
 
     /// Removes the claims and the runs that a record has had for longest.
     pub fn prune(&self, record: &mut Record) {
-        while record.claims.len() > KEEP_CLAIMS {
-            let old = record.claims.remove(0);
+        while record.past.claims.len() > KEEP_CLAIMS {
+            let old = record.past.claims.remove(0);
             let _ = disk::remove_file(&self.dir.join("claims").join(old));
         }
-        while record.runs.len() > KEEP_RUNS {
-            let old = record.runs.remove(0);
+        while record.past.runs.len() > KEEP_RUNS {
+            let old = record.past.runs.remove(0);
             let _ = disk::remove_tree(&self.run_dir(&old));
+        }
+    }
+
+    /// Removes all that is kept for a record.
+    pub fn forget(&self, record: &Record) {
+        for claim in &record.past.claims {
+            let _ = disk::remove_file(&self.dir.join("claims").join(claim));
+        }
+        for run in &record.past.runs {
+            let _ = disk::remove_tree(&self.run_dir(run));
         }
     }
 
@@ -303,6 +317,13 @@ impl Store {
     /// It was dealt with.
     pub fn forget_wish(&self, file: &str) {
         let _ = disk::remove_file(&self.dir.join("now").join(file));
+    }
+
+    /// The runs that have a folder.
+    #[must_use]
+    pub fn run_ids(&self) -> Vec<String> {
+        let entries = disk::list(&self.dir.join("runs")).unwrap_or_default();
+        entries.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect()
     }
 
     /// The folder of a run.

@@ -277,7 +277,7 @@ pub fn carry(mail: &[(Mailbox, Listed<'_>)], woken: &[String], agent: &str, tag:
         texts.concat()
     );
     if left > 0 {
-        carried.message.push_str(&format!("\n{left} more wait: `loci inbox`.\n"));
+        carried.message.push_str(&format!("\n{}: `loci inbox`.\n", shown::count(left, "more waits", "more wait")));
     }
     Some(carried)
 }

@@ -167,7 +167,16 @@ fn excuse(act: &mut ActRuling, ground: &Ground) {
             act.verdict = Verdict::Allow;
             act.why = Why::Arriving;
         }
-        Ground::OwnWorktree { .. } if agents && act.owner.as_ref().is_some_and(|owner| worktree::is_copy(&owner.dir)) => {
+        Ground::OwnWorktree { .. }
+            if agents && act.why == Why::Owned && act.owner.as_ref().is_some_and(|owner| worktree::is_copy(&owner.dir)) =>
+        {
+            act.verdict = Verdict::Allow;
+            act.why = Why::Worktree;
+        }
+        // git takes the worktree away as a whole: bodies in it are copies as well
+        Ground::OwnWorktree { .. }
+            if act.verdict == Verdict::Refuse && matches!(act.why, Why::Below(_)) && worktree::only_copies(act.path()) =>
+        {
             act.verdict = Verdict::Allow;
             act.why = Why::Worktree;
         }

@@ -12,6 +12,7 @@ use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
 use super::worktree;
 use crate::sys::disk::{self, Kind};
+use crate::sys::shown;
 use crate::sys::time::Timestamp;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
@@ -116,8 +117,13 @@ fn permits(acts: &[ActFacts], asker: &Asker, state: &Path, now: Timestamp) -> Pe
     let file = grants::file(state);
     match grants::read(state) {
         Ok(found) => {
-            let note = (found.skipped > 0)
-                .then(|| format!("{} lines of {} can't be read, and grant nothing", found.skipped, crate::sys::shown::path(&file)));
+            let note = (found.skipped > 0).then(|| {
+                format!(
+                    "{} of {} can't be read: nothing is granted by that",
+                    shown::count(found.skipped, "line", "lines"),
+                    shown::path(&file)
+                )
+            });
             Permits { now, all: found.all.into_iter().filter_map(|grant| grant.permit).collect(), file, note }
         }
         Err(error) => Permits { now, file, note: Some(format!("nothing is permitted: failed to {error}")), ..Permits::default() },
@@ -300,6 +306,12 @@ impl<'a> Look<'a> {
 #[must_use]
 pub fn places_below(top: &Path) -> Vec<PathBuf> {
     carrying(top, Prune::Tags)
+}
+
+/// As [`places_below`], with what a marker hides and what lies in worktrees.
+#[must_use]
+pub fn all_below(top: &Path) -> Vec<PathBuf> {
+    carrying(top, Prune::GitOnly)
 }
 
 /// The places beside a directory that stands in no repository: what lies in the same folder and carries a `.loci`. A

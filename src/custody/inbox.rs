@@ -16,7 +16,7 @@ use crate::sys::time::Timestamp;
 pub use list::{Contents, Listed, Log, NoMessage, list, named};
 pub use message::{Message, held_text, id_of, message, parsed};
 pub use shows::{Shows, Text};
-pub use standing::{Added, Folded, Noted, Standing, State, fold, fold_bytes, last_worked, record};
+pub use standing::{Added, Begun, Folded, Noted, Standing, State, fold, fold_bytes, last_worked, record};
 
 /// Notes in the log that a letter was delivered, with what a list shows of it.
 ///
@@ -56,7 +56,8 @@ const MAX_NAMED: usize = 8;
 
 fn odd_notes(odd: &[Odd]) -> Vec<String> {
     let left = odd.len().saturating_sub(MAX_NAMED);
-    let rest = (left > 0).then(|| format!("and {left} more that are no messages"));
+    let rest =
+        (left > 0).then(|| format!("and {} no message", crate::sys::shown::count(left, "more thing that is", "more things that are")));
     odd.iter().take(MAX_NAMED).map(Odd::to_string).chain(rest).collect()
 }
 

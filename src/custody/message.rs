@@ -30,7 +30,7 @@ pub fn message(ruling: &Ruling, deliveries: &[Delivery]) -> String {
         paragraphs.push(format!("Way out: {}.", cut(way_out, 240)));
     }
     if let Some(left) = deliveries.len().checked_sub(MAX_OWNERS).filter(|left| *left > 0) {
-        paragraphs.push(format!("{left} more owners were refused and told in the same way."));
+        paragraphs.push(format!("The same was done for {}.", crate::sys::shown::count(left, "more owner", "more owners")));
     }
     if deliveries.is_empty() {
         paragraphs.push("Refused: it belongs to somebody else.".to_owned());

@@ -85,7 +85,11 @@ pub fn read(mailbox: &Mailbox, all: bool) -> Result<Found, MailError> {
     let standings = fold(&records);
     let mut found = Found::default();
     if skipped > 0 {
-        found.notes.push(format!("{skipped} lines of {} can't be read and were skipped", shown::path(&mailbox.log_file())));
+        found.notes.push(format!(
+            "passed over: {} of {}, unreadable",
+            shown::count(skipped, "line", "lines"),
+            shown::path(&mailbox.log_file())
+        ));
     }
     for name in mailbox.held()? {
         let Some((_, key)) = keys(&name) else { continue };

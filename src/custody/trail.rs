@@ -94,7 +94,7 @@ pub struct Grounds {
     pub path: String,
     /// Whose it is.
     pub owner: String,
-    /// The word of the judge: `owned`, `wall`, …
+    /// The word of the judge: `owned`, `wall`, …; of a hook `hook: ` and its reason.
     pub why: String,
     /// The file that decided, where one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]

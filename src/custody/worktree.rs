@@ -41,6 +41,13 @@ pub fn original_of(place: &Path) -> Option<PathBuf> {
     same.then_some(original)
 }
 
+/// Whether all bodies and owned directories at and below a directory are copies of ones that the shared tree has.
+#[must_use]
+pub fn only_copies(dir: &Path) -> bool {
+    let somebodys = |place: &PathBuf| card::agent(place).is_some() || card::owner(place).is_some();
+    super::find::all_below(dir).into_iter().filter(somebodys).all(|place| original_of(&place).is_some())
+}
+
 /// Where what is addressed to a place outlives a worktree: the place itself, or what it is the copy of.
 #[must_use]
 pub fn stays(place: &Path) -> PathBuf {

@@ -11,6 +11,8 @@ pub const MOST_CHARACTERS: usize = 10_000;
 pub struct Answer {
     /// What is about to happen does not happen; the text is what the model reads instead.
     pub block: Option<String>,
+    /// The hook that says so, where one does.
+    pub by: Option<std::path::PathBuf>,
     /// Text for the model, beside what it reads anyway.
     pub context: String,
     /// What the tool is called with instead.

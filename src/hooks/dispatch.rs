@@ -258,6 +258,7 @@ impl Turn {
         let reason = if reason.trim().is_empty() { format!("The hook {path} says no.") } else { reason };
         if self.point.is_some_and(|point| point.takes(Take::Block)) {
             answer.block = Some(reason);
+            answer.by = Some(hook.found.path.clone());
             return true;
         }
         match seam {

@@ -104,7 +104,7 @@ fn asked(adapter: &Adapter, env: &Env, turn: Turn, answer: Answer, kind: Option<
         let held = answer.input.take();
         let (turn, mut answer) = relay::before_tool(turn, answer);
         if answer.block.is_some() {
-            remember_hook(adapter, &turn);
+            remember_hook(adapter, &turn, &answer);
         } else if let Some(input) = &answer.input {
             process::end_after(PATIENCE);
             let mut ruled = rule(adapter, env, &turn.event, kind, &RefCell::default());

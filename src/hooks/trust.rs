@@ -89,6 +89,14 @@ pub struct Root {
     pub texts: BTreeMap<PathBuf, String>,
 }
 
+impl Root {
+    /// Whether it says something of what lies in a directory.
+    #[must_use]
+    pub fn reaches(&self, dir: &Path) -> bool {
+        self.files.keys().any(|file| self.path.join(file).starts_with(dir))
+    }
+}
+
 /// Everything that is trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trust {

@@ -257,7 +257,7 @@ pub enum LoadoutError {
         why: String,
     },
     /// A name that no archive can have.
-    #[error("use the name `{}`: an archive's name is one path component that does not start with `.`, `-` or `_`", shown::text(.0))]
+    #[error("use the name `{}`: a name is one path component that does not start with `.`, `-` or `_`", shown::text(.0))]
     BadName(String),
     /// An archive of that name is there; nothing is overwritten.
     #[error("save the loadout as `{}`: the name is taken", shown::text(.0))]

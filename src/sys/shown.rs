@@ -22,6 +22,13 @@ pub fn text(text: &str) -> Shown<'_> {
     Shown(text.as_bytes())
 }
 
+/// A number of things, in words: `1 message`, `3 messages`. Both words are given, verb and all where one goes with them.
+#[must_use]
+pub fn count<N: fmt::Display + PartialEq + From<u8>>(number: N, one: &str, many: &str) -> String {
+    let word = if number == N::from(1) { one } else { many };
+    format!("{number} {word}")
+}
+
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.utf8_chunks() {
@@ -78,6 +85,12 @@ pub fn hidden(c: char) -> bool {
 mod tests {
     use super::*;
     use std::ffi::OsStr;
+
+    #[test]
+    fn one_is_told_from_many() {
+        let said = [0_usize, 1, 2].map(|number| count(number, "entry", "entries"));
+        assert_eq!(said, ["0 entries", "1 entry", "2 entries"]);
+    }
 
     #[test]
     fn a_name_cannot_forge_a_line() {

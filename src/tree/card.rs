@@ -123,18 +123,19 @@ pub fn both(dir: &Path) -> (Card<OwnerFile>, Card<AgentFile>) {
 struct Dotdir {
     path: PathBuf,
     is_link: bool,
+    is_file: bool,
 }
 
 impl Dotdir {
     /// Looks once. What can't be looked at may hold an owner file.
     fn of(dir: &Path) -> Option<Self> {
         let path = dir.join(DOTDIR);
-        let is_link = match disk::look(&path) {
+        let kind = match disk::look(&path) {
             Ok(None) => return None,
-            Ok(Some(meta)) => meta.kind == disk::Kind::Link,
-            Err(_) => false,
+            Ok(Some(meta)) => Some(meta.kind),
+            Err(_) => None,
         };
-        Some(Self { path, is_link })
+        Some(Self { path, is_link: kind == Some(disk::Kind::Link), is_file: kind == Some(disk::Kind::File) })
     }
 
     /// A `.loci` that is a link to nowhere closes: whoever made it meant something by it, perhaps an owner, and a
@@ -142,6 +143,10 @@ impl Dotdir {
     fn owner(&self) -> Card<OwnerFile> {
         if self.is_link && matches!(disk::look_through(&self.path), Ok(None)) {
             return Some(Err(CardError { path: self.path.clone(), line: None, why: "it is a link that leads nowhere".to_owned() }));
+        }
+        // No file can stand below a file: that it can't be read there is no absence.
+        if self.is_file || self.is_link && matches!(disk::look_through(&self.path), Ok(Some(meta)) if meta.kind == disk::Kind::File) {
+            return Some(Err(CardError { path: self.path.clone(), line: None, why: "it is a file, and no directory".to_owned() }));
         }
         let path = self.path.join("owner.md");
         bytes(&path).map(|bytes| parse_owner(&path, &bytes?))
@@ -263,6 +268,10 @@ mod tests {
         // What can be told plainly is read, and said.
         let file = owner_of("---\nowner: bob\nnote: see: this\nBody: x\n---\n").unwrap();
         assert_eq!(file.remarks.len(), 2);
+        let file = owner_of("---\nowner: bob\ncomons: [a]\nteam: x\n---\n").unwrap();
+        assert_eq!((file.remarks.len(), file.remarks[0].line), (1, 3));
+        assert!(file.remarks[0].text.ends_with("did you mean `commons`?"), "{}", file.remarks[0].text);
+        assert_eq!(owner_of("---\nteam: x\nowenr: bob\n---\n").unwrap_err().line, Some(3));
     }
 
     #[test]
@@ -297,8 +306,7 @@ mod tests {
         fs::write(dir.join("plain/.loci"), "").unwrap();
         assert!(owner(&dir.join("none")).is_none());
         assert!(owner(&dir.join("file")).is_none());
-        assert!(owner(&dir.join("plain")).is_none() && both(&dir.join("plain")).0.is_none());
-        for there in ["dangling", "dir", "pipe", "loop", "lost"] {
+        for there in ["dangling", "dir", "pipe", "loop", "lost", "plain"] {
             assert!(matches!(owner(&dir.join(there)), Some(Err(_))), "{there}");
             assert!(matches!(both(&dir.join(there)).0, Some(Err(_))), "{there}");
         }

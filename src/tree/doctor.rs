@@ -354,12 +354,17 @@ impl Doctor<'_> {
             None => {}
             Some(Err(error)) => {
                 let no_file = matches!(disk::look_through(&error.path), Ok(Some(meta)) if meta.kind != Kind::File);
+                let fix = match error.why.contains("ermission denied") {
+                    true => "let it be read: chmod u+r",
+                    false if no_file => "remove it, and write a regular file of that name",
+                    false => "correct the file",
+                };
                 let one = Finding {
                     path: error.path,
                     line: error.line,
                     code,
                     text: format!("can't be used: {}", error.why),
-                    fix: if no_file { "remove it, and write a regular file of that name" } else { "correct the file" }.to_owned(),
+                    fix: fix.to_owned(),
                 };
                 self.sweep.findings.push(one);
             }

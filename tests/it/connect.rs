@@ -589,6 +589,13 @@ fn a_check_says_how_it_stands_and_changes_nothing() {
     assert_eq!((sandbox.snapshot("home"), sandbox.snapshot("state")), before);
     assert!(run(&sandbox, "connect --check").exits(1).stdout.contains("codex"));
 
+    // Relays of a project are asked about by the way that looks at them.
+    run(&sandbox, "connect claude --project .").exits(0);
+    let notes = run(&sandbox, "connect --check").stderr;
+    assert!(notes.contains("loci connect claude --check --project .") && !notes.contains("claude --check --shared"), "{notes}");
+    run(&sandbox, "connect claude --check --project .").exits(0);
+    run(&sandbox, "disconnect claude --project .").exits(0);
+
     // Switched off: by the user's settings, or by the project's.
     sandbox.file("repo/.claude/settings.local.json", "{\"disableAllHooks\": true}");
     let (word, why) = standing("claude", 1);

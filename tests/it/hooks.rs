@@ -123,7 +123,11 @@ fn examples_block_in_many_languages() {
         assert!(run.stderr.contains(why), "{hook}: {run:?}");
         assert_eq!(run.json()["decision"], "block");
         let steps = sandbox.loci("repo", ["trail", "--json"]).exits(0).json();
-        assert_eq!(steps["steps"][0]["refused"][0]["why"], "hook", "{steps}");
+        let refused = &steps["steps"][0]["refused"][0];
+        assert!(refused["why"].as_str().is_some_and(|said| said.starts_with("hook: ") && said.contains(why)), "{steps}");
+        assert!(refused["decided_by"].as_str().is_some_and(|file| file.ends_with(&format!(".loci/hooks/{hook}"))), "{steps}");
+        let last = sandbox.loci("repo", ["trail", "--last"]).exits(0).stdout;
+        assert!(last.contains(why) && last.contains(hook), "{last}");
         let run = tool(&sandbox, name, good.clone()).exits(0);
         assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""), "{hook}");
     }
@@ -367,6 +371,18 @@ fn what_a_stranger_brought_runs_when_a_person_has_seen_it_as_it_is() {
     sandbox.loci("", ["trust", "repo", "--revoke"]).exits(0);
     assert_eq!((said().as_str(), standing().as_str()), ("", "untrusted"));
     sandbox.loci("", ["trust", "repo", "--revoke"]).exits(1);
+    // Two grants over one file: who takes one back hears of the other, in either order.
+    sandbox.file("repo/.loci/hooks/_lib.sh", "say=third\n");
+    sandbox.loci("", ["trust", "repo", "--yes"]).exits(0);
+    sandbox.loci("", ["trust", ".", "--yes"]).exits(0);
+    let above = sandbox.loci("repo", ["trust", ".", "--revoke"]).exits(0);
+    assert!(above.stderr.contains("covers it still: loci trust ") && said() == "third", "{above:?}");
+    let none = sandbox.loci("repo", ["trust", ".", "--revoke"]).exits(1).stderr;
+    assert!(none.contains("not trusted by itself") && none.contains("covers it still"), "{none}");
+    sandbox.loci("", ["trust", "repo", "--yes"]).exits(0);
+    let below = sandbox.loci("", ["trust", ".", "--revoke"]).exits(0).stderr;
+    assert!(below.contains("lies below, and is trusted still: loci trust ") && said() == "third", "{below}");
+    assert!(sandbox.loci("", ["trust", "repo", "--revoke"]).exits(0).stderr.is_empty() && said().is_empty());
 }
 
 /// A script that says a word, as a hook before a tool.

@@ -165,6 +165,19 @@ fn any_program_is_a_runtime() {
     assert_eq!(world.loci("r", ["run", "a", "one two", "--", "wc", "-w"]).exits(0).stdout.trim(), "2");
     let run = world.loci("r", ["run", "a", "x", "--", "nowhere-to-be-found"]).exits(2);
     assert!(run.stderr.contains("its program is `nowhere-to-be-found`, and no directory of PATH has it"), "{}", run.stderr);
+    assert_eq!(world.loci("r", ["run", "a", "one two", "--runtime", "command", "--", "wc", "-w"]).exits(0).stdout.trim(), "2");
+    // Two programs are one too many.
+    for name in ["claude", "mine"] {
+        let run = world.loci("r", ["run", "a", "x", "--runtime", name, "--", "cat"]).exits(2);
+        assert!(run.stderr.contains("behind `--` stands cat") && run.stderr.contains(name), "{}", run.stderr);
+    }
+    // A shell that has sessions alone runs no message.
+    world.file("home/.loci/runtimes/sh.md", "---\nprogram: /bin/sh\ninteractive: [-c, 'exec cat']\n---\n");
+    let run = world.loci("r", ["run", "a", "echo pwned > here", "--runtime", "sh"]).exits(2);
+    assert!(run.stderr.contains("no `headless`") && !world.path("r/a/here").exists(), "{}", run.stderr);
+    world.file("home/.loci/runtimes/slip.md", "---\nprogram: /bin/echo\nheadless: [\"{message}\", \"{mesage}\"]\n---\n");
+    let run = world.loci("r", ["run", "a", "x", "--runtime", "slip"]).exits(2);
+    assert!(run.stderr.contains("slip.md:3") && run.stderr.contains("did you mean `{message}`?"), "{}", run.stderr);
     let run = world.loci("r", ["run", "a", "x", "--runtime", "command"]).exits(2);
     assert!(run.stderr.contains("names no program") && run.stderr.contains("runtimes/command.md"), "{}", run.stderr);
 }

@@ -28,7 +28,10 @@ fn world() -> Sandbox {
 
 fn paths(world: &Sandbox, list: &Value) -> Vec<String> {
     let root = world.path("r");
-    let rel = |one: &Value| Path::new(one["path"].as_str().unwrap()).strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+    let rel = |one: &Value| {
+        let path = Path::new(one["path"].as_str().unwrap());
+        path.strip_prefix(&root).unwrap_or(path).to_str().unwrap().to_owned()
+    };
     list.as_array().unwrap().iter().map(rel).collect()
 }
 
@@ -172,6 +175,39 @@ fn doctor_finds_what_is_planted_and_nothing_else() {
         ("f/.codex", "config-is-file"),
     ];
     assert_eq!(found(&world, 1), wanted.map(|(path, code)| (path.to_owned(), code.to_owned())));
+    for (file, text) in [
+        ("g/.loci/agent.md", "---\nid: gil\nruntime: cluade\nhook: [x]\n---\n"),
+        ("g/AGENTS.md", "x\n"),
+        ("g/CLAUDE.md", "y\n"),
+        ("h/.loci/agent.md", "---\nid: hal\nruntime: mine\n---\n"),
+        ("h/AGENTS.md", "x\n"),
+        ("h/CLAUDE.md", "z\n@AGENTS.md\n"),
+        ("o/.loci/owner.md", "---\nowner: gli\ncomons: [x]\n---\n"),
+        ("p/.loci/owner.md", "---\nowner: hal\n---\n"),
+    ] {
+        world.file(&format!("r/{file}"), text);
+    }
+    world.file("home/.loci/runtimes/mine.md", "---\nprogramm: x\n---\n");
+    let more = [
+        ("g/.loci/agent.md", "agent-broken"),
+        ("g/.loci/agent.md", "runtime-unknown"),
+        ("g/CLAUDE.md", "import-missing"),
+        ("o/.loci/owner.md", "owner-broken"),
+        ("o/.loci/owner.md", "owner-unknown"),
+    ];
+    let now = found(&world, 1);
+    for (path, code) in more {
+        assert!(now.contains(&(path.to_owned(), code.to_owned())), "{path} {code}: {now:?}");
+    }
+    assert!(now.iter().any(|(path, code)| path.ends_with("runtimes/mine.md") && code == "runtime-broken"), "{now:?}");
+    assert_eq!(now.len(), wanted.len() + more.len() + 1, "{now:?}");
+    let said = world.loci("r", ["doctor"]).exits(1).stdout;
+    for piece in
+        ["did you mean `claude`?", "did you mean `commons`?", "did you mean `hooks`?", "did you mean `gil`?", "did you mean `program`?"]
+    {
+        assert!(said.contains(piece), "{piece}: {said}");
+    }
+    let wanted = &now;
     // Every finding says what to do.
     let words = world.loci("r", ["doctor"]).exits(1).stdout;
     assert_eq!(words.matches("\n  fix: ").count(), wanted.len(), "{words}");

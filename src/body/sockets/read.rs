@@ -60,7 +60,7 @@ pub(super) fn read(mut socket: Socket, path: &Path, text: &[u8]) -> Result<Socke
     }
     // A word that stands for nothing would be handed to the program as it is.
     for (key, list, marks) in [
-        ("headless", Some(&socket.headless), &["{message}", "{model}", "{session}"][..]),
+        ("headless", socket.headless.as_ref(), &["{message}", "{model}", "{session}"][..]),
         ("interactive", socket.interactive.as_ref(), &["{model}", "{session}"]),
         ("model", socket.model.as_ref(), &["{model}"]),
         ("session", socket.session.as_ref(), &["{session}"]),
@@ -77,6 +77,10 @@ pub(super) fn read(mut socket: Socket, path: &Path, text: &[u8]) -> Result<Socke
         if let Some(word) = list.into_iter().flatten().find(odd) {
             return Err(unfit(header.line(key), format!("`{key}` can't have `{}`", shown::text(word))));
         }
+        if let Some((mark, meant)) = list.into_iter().flatten().find_map(|word| slip(word)) {
+            let meant = meant.map(|meant| format!("; did you mean `{{{meant}}}`?")).unwrap_or_default();
+            return Err(unfit(header.line(key), format!("`{key}` has `{}`, which stands for nothing{meant}", shown::text(mark))));
+        }
         let needed = matches!(key, "model" | "session" | "resume");
         if needed && list.is_some_and(|list| !list.is_empty() && !list.iter().any(|word| marks.iter().any(|mark| word.contains(mark)))) {
             return Err(unfit(
@@ -86,6 +90,26 @@ pub(super) fn read(mut socket: Socket, path: &Path, text: &[u8]) -> Result<Socke
         }
     }
     Ok(socket)
+}
+
+/// What words stand for.
+const MARKS: [&str; 3] = ["message", "model", "session"];
+
+/// A word in braces that was meant to stand for something and does not: one that is near to what does, or that is
+/// all of what is handed over. What a program itself takes in braces stands among other characters (`%{http_code}`).
+fn slip(word: &str) -> Option<(&str, Option<&'static str>)> {
+    let inner = |at: usize| {
+        let text = word.get(at + 1..)?;
+        let name = text.get(..text.find('}')?)?;
+        let plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b' '));
+        plain.then_some((word.get(at..at + name.len() + 2)?, name))
+    };
+    let mut braced = word.match_indices('{').filter_map(|(at, _)| inner(at)).filter(|(_, name)| !MARKS.contains(name));
+    braced.find_map(|(whole, name)| {
+        let plain = name.trim().to_ascii_lowercase();
+        let meant = MARKS.into_iter().find(|mark| *mark == plain).or_else(|| near::nearest(&plain, MARKS));
+        (meant.is_some() || whole == word).then_some((whole, meant))
+    })
 }
 
 /// The keys of a socket's file.

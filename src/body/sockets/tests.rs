@@ -58,6 +58,11 @@ fn what_a_socket_does_not_take_is_said() {
     ] {
         assert!(socket.call(&turn).unwrap_err().to_string().contains(word), "{word}");
     }
+    // A program that is only talked to at a terminal may be a shell: a message is no command.
+    let turn = Turn { message: Some("x"), ..Turn::default() };
+    let shell = own("---\nprogram: /bin/sh\ninteractive: [-c, 'exec talk']\n---\n").unwrap();
+    assert!(shell.call(&turn).unwrap_err().to_string().contains("no `headless`"));
+    assert!(own("---\nprogram: cat\n---\n").unwrap().call(&turn).unwrap().message_on_stdin);
 }
 
 #[test]
@@ -74,6 +79,11 @@ fn a_file_is_read_strictly_and_with_its_lines() {
         ("---\nprogram: x\nimports: yes\n---\n", 3, "true or false"),
         ("---\nprogram: x\ninteractive: [\"{message}\"]\n---\n", 3, "{message}"),
         ("---\nprogram: x\nmodel: [-m]\n---\n", 3, "{model}"),
+        ("---\nprogram: x\nheadless: [\"{message}\", \"{mesage}\"]\n---\n", 3, "did you mean `{message}`"),
+        ("---\nprogram: x\nheadless: [\"--p={Message}\"]\n---\n", 3, "did you mean `{message}`"),
+        ("---\nprogram: x\ninteractive: [\"{ model }\"]\n---\n", 3, "did you mean `{model}`"),
+        ("---\nprogram: x\nheadless: [\"{prompt}\"]\n---\n", 3, "stands for nothing"),
+        ("---\nprogram: x\nresume: [\"{session}\", \"{sesion}\"]\n---\n", 3, "did you mean `{session}`"),
         ("---\nprogram: x\nprogram: y\n---\n", 3, "program"),
     ] {
         match own(text).unwrap_err() {
@@ -81,6 +91,7 @@ fn a_file_is_read_strictly_and_with_its_lines() {
             other => panic!("{text}: {other}"),
         }
     }
+    assert!(own("---\nprogram: x\nheadless: ['%{http_code}', '{}', '{\"a\": 1}', 'stash@{u}', '{message}']\n---\n").is_ok());
     let socket = own("---\nprogram: /opt/x\nheadless: [\"a={message}\"]\ngrace: 2s\nneeds: [KEY]\nharness: claude\n---\nwords\n").unwrap();
     assert_eq!((socket.program.as_deref(), socket.grace, socket.harness()), (Some("/opt/x"), 2, "claude"));
 }

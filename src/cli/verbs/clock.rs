@@ -217,7 +217,8 @@ fn status(context: &Context, named: Option<&Path>) -> Outcome {
                 let count = |key: &str| status.get(key).and_then(Value::as_array).map_or(0, Vec::len);
                 let jobs = status.get("jobs").and_then(Value::as_u64).unwrap_or(0);
                 text.push_str(&format!(
-                    "{jobs} jobs, {} running, {} refused, {} stuck\n",
+                    "{}, {} running, {} refused, {} stuck\n",
+                    shown::count(jobs, "job", "jobs"),
                     count("running"),
                     count("refused"),
                     count("stuck")

@@ -95,6 +95,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         ruling.verdict == Verdict::Refuse
             && ruling.acts.iter().all(|act| act.owner.as_ref().is_some_and(|known| known.who == Who::Agent(owner.clone())))
     };
+    let itself = || asker.agent.as_ref() == Some(&owner);
     let mut acts: Vec<Act> = args.target.iter().map(|path| write(&context.absolute(path))).collect();
     let mut change = Change::None;
     if let Some(file) = &args.patch {
@@ -119,7 +120,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         }
         let (ours, others): (Vec<_>, Vec<_>) = found.files.into_iter().partition(|file| theirs(&write(&file.path)));
         if !others.is_empty() {
-            context.say(&format!("note: {} files of the branch are not {owner}'s and are left out", others.len()));
+            context.say(&format!("note: left out, not {owner}'s: {} of the branch", shown::count(others.len(), "file", "files")));
+        }
+        if ours.is_empty() && itself() {
+            return Err(to_itself(context, &asker, &owner));
         }
         if ours.is_empty() {
             return Err(Failure::new("branch", format!("failed to delegate: `{}` changes nothing of {owner}'s", shown::text(name)))
@@ -129,6 +133,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         change = Change::Files(ours);
     } else if acts.is_empty() {
         acts.extend(reads.iter().map(|read| write(&read.path)).filter(|act| theirs(act)));
+        if acts.is_empty() && itself() {
+            return Err(to_itself(context, &asker, &owner));
+        }
         if acts.is_empty() {
             let known = near::agents(context);
             let meant = if known.iter().any(|one| *one == owner.as_str()) {
@@ -141,6 +148,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         }
     }
     if let Some(other) = acts.iter().find(|act| !theirs(act)) {
+        if itself() {
+            return Err(to_itself(context, &asker, &owner));
+        }
         context.say(&format!("{} is not {owner}'s; see: loci check {}", context.shown(&other.path), context.shown(&other.path)));
         return Ok(Answer::No);
     }
@@ -206,6 +216,18 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return wait::run(context, &owner, sent.iter().map(|(filed, _)| filed), args.timeout);
     }
     Ok(Answer::Yes)
+}
+
+/// Who asks here is the owner: what is its own, nobody hands over to it.
+fn to_itself(context: &Context, asker: &Asker, owner: &AgentId) -> Failure {
+    let what = format!("failed to delegate: whoever asks from here is {owner}, and hands nothing over to {owner}");
+    let body = asker.body.as_deref().filter(|body| context.cwd.starts_with(body));
+    match body.and_then(Path::parent) {
+        Some(out) if grant::person(context) == Person::Yes => {
+            Failure::new("asker", what).at(body.unwrap_or(out), None).hint(format!("cd {}   # and from there", near::word(out)))
+        }
+        _ => Failure::new("asker", what).hint(format!("loci inbox {owner}")),
+    }
 }
 
 /// Delivers what the sender could not deliver from where it was, and says so.

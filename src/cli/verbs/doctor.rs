@@ -1,5 +1,7 @@
 //! `loci doctor`: everything that is wrong below a directory.
 
+mod bodies;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +49,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Err(error) => return Err(error.into()),
     };
     let mut sweep = doctor::sweep(&root, &home, &named);
+    sweep.findings.extend(bodies::of(context, &sweep.own, &home));
     for dir in std::mem::take(&mut sweep.own) {
         sweep.findings.extend(hooks(&dir));
         if disk::is_dir(&dir.join(dotdirs::RUNTIME)) {
@@ -62,7 +65,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             let _ = writeln!(text, "{}{line} {} [{code}]\n  fix: {}", context.shown(path), shown::text(what), shown::text(fix));
         }
         let count = sweep.findings.len();
-        let _ = writeln!(text, "{count} {} in {} {}", plural(count, "finding"), sweep.places, plural(sweep.places, "place"));
+        let _ = writeln!(text, "{} in {}", shown::count(count, "finding", "findings"), shown::count(sweep.places, "place", "places"));
         text
     };
     let object = || {
@@ -119,8 +122,4 @@ fn hooks(dir: &Path) -> Vec<Finding> {
         Some(Finding { path, line: None, code: "hook-broken", text: remarks.join("; "), fix })
     };
     entries.filter(|path| disk::is_file(path)).filter_map(bad).collect()
-}
-
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 { word.to_owned() } else { format!("{word}s") }
 }

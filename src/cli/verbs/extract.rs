@@ -146,6 +146,7 @@ fn not_yours(context: &Context, refused: &ActRuling) -> Outcome {
     let owner = refused.owner.as_ref().map_or("somebody", |owner| owner.who.name());
     let by = refused.decided_by.as_deref().map(|file| format!(" ({})", context.shown(file))).unwrap_or_default();
     let what = match &refused.why {
+        Why::Below(dir) if dir == refused.path() => format!("it is {owner}'s"),
         Why::Below(dir) => format!("{} lies below it and is {owner}'s", context.shown(dir)),
         Why::Wall(what) => format!("it is {}", what.what()),
         _ => format!("it is {owner}'s"),
@@ -185,8 +186,7 @@ fn plan(context: &Context, items: &[Item], child: &Child, owner: Option<&AgentId
 fn words(context: &Context, items: &[Item], plan: &Plan, dir: &Path, owner: Option<&AgentId>, done: bool) -> String {
     if done {
         let owned = owner.map(|owner| format!(", which {owner} owns")).unwrap_or_default();
-        let count = items.len();
-        return format!("moved {count} {} into {}{owned}\n", if count == 1 { "thing" } else { "things" }, context.shown(dir));
+        return format!("moved {} into {}{owned}\n", crate::sys::shown::count(items.len(), "thing", "things"), context.shown(dir));
     }
     let line = |step: &Step| match step {
         Step::Rename { from, to } => format!("rename {} to {}\n", context.shown(from), context.shown(to)),

@@ -334,7 +334,8 @@ fn prune(context: &Context, mailbox: &Mailbox) -> Result<(), Failure> {
     let mail = inbox::prune(mailbox, before, now)?;
     let trails = trail::prune(&context.state, before.as_nanosecond())?;
     if mail + trails > 0 {
-        context.say(&format!("note: {mail} finished messages and {trails} trails were older than {days} days and are gone"));
+        let (mail, trails) = (shown::count(mail, "finished message", "finished messages"), shown::count(trails, "trail", "trails"));
+        context.say(&format!("note: gone, since older than {}: {mail} and {trails}", shown::count(days, "day", "days")));
     }
     Ok(())
 }

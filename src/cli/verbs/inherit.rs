@@ -98,7 +98,8 @@ fn child(context: &Context, parent: &Path, args: &Args) -> Result<PathBuf, Failu
     }
     if child.starts_with(parent) {
         let what = format!("failed to make {}: it lies in its parent {}", shown::path(&child), shown::path(parent));
-        return Err(Failure::new("conflict", what).at(&child, None));
+        let beside = parent.with_file_name(child.file_name().unwrap_or_default());
+        return Err(Failure::new("conflict", what).at(&child, None).hint(format!("loci inherit {} {}", word(parent), word(&beside))));
     }
     // Also a link that leads nowhere stands in the way.
     free(&asked)?;
@@ -204,10 +205,6 @@ impl Made<'_> {
     }
 }
 
-fn counted(number: usize, one: &str, more: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { more })
-}
-
 fn words(context: &Context, made: &Made<'_>) -> String {
     let found = made.found;
     let verb = if made.dry_run { "would become" } else { "is" };
@@ -215,9 +212,9 @@ fn words(context: &Context, made: &Made<'_>) -> String {
     let (links, dirs) = (made.count(|what| matches!(what, What::Link(_))), made.count(|what| matches!(what, What::Dir(_))));
     text.push_str(&format!(
         "  + {}, {}, {}\n",
-        counted(made.files(), "file", "files"),
-        counted(links, "link", "links"),
-        counted(dirs, "directory", "directories")
+        shown::count(made.files(), "file", "files"),
+        shown::count(links, "link", "links"),
+        shown::count(dirs, "directory", "directories")
     ));
     for rel in made.edited() {
         text.push_str(&format!("  ~ {}\n", shown::path(rel)));

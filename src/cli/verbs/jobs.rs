@@ -132,7 +132,7 @@ fn list(context: &Context) -> Outcome {
         || {
             let row = |job: &Arc<Job>| {
                 let record = world.records.get(&*job.name);
-                let last = record.and_then(|record| record.outcome).map_or("-", |outcome| outcome.word());
+                let last = record.and_then(|record| record.past.outcome).map_or("-", |outcome| outcome.word());
                 let next = world.next_word(job);
                 vec![job.name.to_string(), next, last.to_owned(), world.state(job).word().to_owned()]
             };
@@ -199,7 +199,7 @@ fn next(context: &Context, name: &str, count: u16) -> Outcome {
     }
     let mut found: Vec<time::Timestamp> = Vec::new();
     for _ in 0..count {
-        let Some(next) = decide::next(job, &record, found.last().copied()) else { break };
+        let Some(next) = decide::next(&job.when, &record, found.last().copied()) else { break };
         found.push(next);
     }
     context.print(

@@ -164,7 +164,7 @@ fn strangers(context: &Context, dir: &Path, nodes: &[Node]) {
     });
     let count = strange.count();
     if count > 0 {
-        let what = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        let what = shown::count(count, "file", "files");
         context.say(&format!(
             "note: {what} of hooks, rules or personas that lay there before take no effect by this: look at them with `loci trust {}`",
             word(dir)
@@ -265,7 +265,10 @@ pub(super) fn from_template(error: TemplateError, name: &str) -> Failure {
         TemplateError::Unfit { ref path, line, .. } => {
             let (path, unset) = (path.clone(), error.to_string().ends_with(" is not set"));
             let failure = Failure::new("template", format!("failed to {error}")).at(&path, line);
-            if unset { failure.hint(format!("loci templates {}", word(Path::new(name)))) } else { failure }
+            match unset {
+                true => failure.hint(format!("loci templates {}", word(Path::new(name)))),
+                false => failure.hint(format!("${{EDITOR:-vi}} {}", word(&path))),
+            }
         }
         TemplateError::Disk(error) => error.into(),
     }

@@ -17,6 +17,7 @@ use crate::sys::disk::{self, Kind};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
+use crate::text::near::nearest;
 use crate::tree::{card, climb, dotdirs};
 
 /// Make an agent the owner of a directory
@@ -98,15 +99,21 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
     context.print(|| facts.words(context, &format!("{owner} owns {}", context.shown(&dir))), || facts.object())?;
     // In its own body lie its own messages.
     if !waiting.is_empty() && body.as_deref() != Some(&*dir) {
-        let count = if waiting.len() == 1 { "1 message" } else { &format!("{} messages", waiting.len()) };
+        let count = shown::count(waiting.len(), "message", "messages");
         context.say(&format!("note: {count} to an earlier owner of {} waited there: loci inbox {owner}", context.shown(&dir)));
     }
     if body.is_none() {
+        let known: Vec<String> = near::agents(context).into_iter().filter(|one| one != owner.as_str()).collect();
         context.say(&format!(
-            "note: there is no agent {owner} in or around {0}: until one is made, only a person may write in {0}, and messages wait there",
-            context.shown(&dir)
+            "note: there is no agent {owner} in or around {0}: until one is made, only a person may write in {0}, and messages wait there{1}",
+            context.shown(&dir),
+            near::meant(owner.as_str(), known.iter().map(String::as_str))
         ));
-        context.say(&format!("hint: loci new agents/{owner}"));
+        match nearest(owner.as_str(), known.iter().map(String::as_str)) {
+            Some(meant) if args.dry_run => context.say(&format!("hint: loci own {} --as {meant}", word(&args.dir))),
+            Some(meant) => context.say(&format!("hint: loci disown {0} && loci own {0} --as {meant}", word(&args.dir))),
+            None => context.say(&format!("hint: loci new agents/{owner}")),
+        }
     }
     Ok(Answer::Yes)
 }

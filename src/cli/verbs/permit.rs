@@ -153,7 +153,7 @@ pub fn grants(context: &Context, _: GrantsArgs) -> Outcome {
     let found = grants::read(&context.state)?;
     if found.skipped > 0 {
         let file = shown::path(&grants::file(&context.state)).to_string();
-        context.say(&format!("note: {} lines of {file} can't be read, and grant nothing", found.skipped));
+        context.say(&format!("note: {} of {file} can't be read: nothing is granted by that", shown::count(found.skipped, "line", "lines")));
     }
     let standing: Vec<&Grant> = found.standing(time::now()).collect();
     context.print(
@@ -183,8 +183,7 @@ fn clock_grant(context: &Context, grant: &Grant) -> String {
             let jobs = grant.record.get("accepted").and_then(Value::as_object).map_or(0, serde_json::Map::len);
             let what = match (live, jobs) {
                 (true, _) => "all that it will hold".to_owned(),
-                (false, 1) => "1 job as it was".to_owned(),
-                (false, jobs) => format!("{jobs} jobs as they were"),
+                (false, jobs) => shown::count(u64::try_from(jobs).unwrap_or(u64::MAX), "job as it was", "jobs as they were"),
             };
             format!("the clock may fire in {root}: {what}")
         }
@@ -208,7 +207,14 @@ fn row(context: &Context, grant: &Grant) -> Vec<String> {
             let text = |key: &str| grant.record.get(key).and_then(Value::as_str).unwrap_or_default();
             let files = grant.record.get("files").and_then(Value::as_u64).unwrap_or_default();
             let content: String = text("content").chars().take(12).collect();
-            (String::new(), format!("{} as it was: {files} files, content {content}", context.shown(Path::new(text("root")))))
+            (
+                String::new(),
+                format!(
+                    "{} as it was: {}, content {content}",
+                    context.shown(Path::new(text("root"))),
+                    shown::count(files, "file", "files")
+                ),
+            )
         }
         None => (String::new(), clock_grant(context, grant)),
     };

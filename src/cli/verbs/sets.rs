@@ -114,6 +114,11 @@ fn save(context: &Context, level: &Level, name: &str, vendor: bool, dry: bool) -
     }
     let folder = level.dir.join(IDENTITY).join("sets");
     let path = folder.join(format!("{name}.yaml"));
+    // One that is there may be somebody's own work: it is not written over.
+    let taken = |failure: Failure| match disk::look(&path) {
+        Ok(Some(_)) => failure.hint(format!("rm {}   # and once more", near::word(&path))),
+        _ => failure,
+    };
     let mut plan = Plan::default();
     for dir in [level.dir.join(IDENTITY), folder] {
         if disk::look_through(&dir)?.is_none() {
@@ -126,7 +131,7 @@ fn save(context: &Context, level: &Level, name: &str, vendor: bool, dry: bool) -
         return Ok(answer);
     }
     if dry {
-        plan.check()?;
+        plan.check().map_err(|error| taken(error.into()))?;
     } else {
         let (held, settled) = wear::begin(level, "loci sets save")?;
         // What was judged before the lock may lead elsewhere by now.
@@ -134,11 +139,11 @@ fn save(context: &Context, level: &Level, name: &str, vendor: bool, dry: bool) -
             return Err(LoadoutError::Elsewhere(level.dir.clone()).into());
         }
         wardrobe::say_settled(context, &settled);
-        held.apply(&plan)?;
+        held.apply(&plan).map_err(|error| taken(error.into()))?;
     }
     let done = if dry { "would be saved" } else { "saved" };
     context.print(
-        || format!("{done}: {} ({} items)\n", context.shown(&path), set.entries().count()),
+        || format!("{done}: {} ({})\n", context.shown(&path), crate::sys::shown::count(set.entries().count(), "item", "items")),
         || json!({ "schema": 1, "path": path.to_string_lossy(), "dry_run": dry, "set": set }),
     )?;
     Ok(Answer::Yes)

@@ -168,7 +168,10 @@ fn words(context: &Context, portrait: &Portrait, more: &More) -> String {
     rows.push(vec!["owns".to_owned(), if owned.is_empty() { "nothing".to_owned() } else { owned.join(" ") }]);
     rows.push(vec!["inbox".to_owned(), inbox_words(portrait.waiting)]);
     if more.requests > 0 {
-        rows.push(vec!["asks".to_owned(), format!("{} requests wait for a person: loci requests", more.requests)]);
+        rows.push(vec![
+            "asks".to_owned(),
+            format!("{} for a person: loci requests", shown::count(more.requests, "request waits", "requests wait")),
+        ]);
     }
     for Holder { run, .. } in &more.embodied {
         let words = format!("by {} since {} (pid {})", shown::text(&run.runtime), shown::text(&run.since), run.process.pid);

@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return Ok(Answer::No);
     };
     if trail.skipped > 0 {
-        context.say(&format!("note: {} lines of the trail can't be read and were skipped", trail.skipped));
+        context.say(&format!("note: passed over: {} of the trail, unreadable", shown::count(trail.skipped, "line", "lines")));
     }
     if args.last {
         return last(context, &session, trail.steps.iter().rev().find(|step| !step.refused.is_empty()));

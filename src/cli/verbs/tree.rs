@@ -55,7 +55,7 @@ pub(super) fn root(context: &Context, dir: Option<&Path>) -> Result<PathBuf, Fai
     }
     if !disk::is_dir(&root.path) {
         let what = if root.exists { "is no directory" } else { "does not exist" };
-        return Err(Failure::new("io", format!("{} {what}", crate::sys::shown::path(&root.path))));
+        return Err(Failure::new("path", format!("failed to walk it: it {what}")).at(&root.path, None));
     }
     Ok(root.path)
 }

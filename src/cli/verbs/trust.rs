@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let flags = if args.revoke { " --revoke" } else { "" };
     let command = format!("loci trust {}{flags}", word(&dir));
     if args.revoke {
-        return revoke(context, &args, &dir, &ids, &command);
+        return revoke(context, &args, &dir, &ids, &command, &trust);
     }
     let settings = settings::load(&context.home)?;
     let files = trust::inside(&dir, &settings.dotdirs).map_err(failure)?;
@@ -102,15 +102,30 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 fn count(files: usize) -> String {
-    if files == 1 { "1 file".to_owned() } else { format!("{files} files") }
+    shown::count(files, "file", "files")
 }
 
-fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String], command: &str) -> Outcome {
+fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String], command: &str, trust: &trust::Trust) -> Outcome {
+    // What another grant says goes on: who takes this one back is told of it.
+    let others: Vec<&trust::Root> = trust.roots.iter().filter(|root| root.path != dir && root.reaches(dir)).collect();
+    let told = |context: &Context| {
+        for other in &others {
+            let where_ = if dir.starts_with(&other.path) { "covers it still" } else { "lies below, and is trusted still" };
+            let root = context.shown(&other.path);
+            context.say(&format!(
+                "note: the grant {} of {root} {where_}: loci trust {} --revoke",
+                shown::text(&other.id),
+                word(&other.path)
+            ));
+        }
+    };
     if ids.is_empty() {
         if !args.dry_run && grant::person(context) == Person::Yes {
             trust::let_go(&context.state, dir);
         }
-        context.say(&format!("{} is not trusted", context.shown(dir)));
+        let alone = if others.is_empty() { "is not trusted" } else { "is not trusted by itself" };
+        context.say(&format!("{} {alone}", context.shown(dir)));
+        told(context);
         context.print(String::new, || json!({ "schema": 1, "done": false, "revoked": [] }))?;
         return Ok(Answer::No);
     }
@@ -122,6 +137,7 @@ fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String],
     }
     let word = if args.dry_run { "would be taken back" } else { "taken back" };
     context.print(|| format!("{word}: {}\n", ids.join(" ")), || json!({ "schema": 1, "done": !args.dry_run, "revoked": ids }))?;
+    told(context);
     Ok(Answer::Yes)
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn run(context: &Context, args: Args) -> Outcome {
         let count = renames.len();
         let sets = crate::sys::shown::text(&worn.sets.join(" ")).to_string();
         let done = if args.dry_run { "would be taken back" } else { "taken back" };
-        text.push_str(&format!("{sets}: {count} {} {done}\n", if count == 1 { "rename" } else { "renames" }));
+        text.push_str(&format!("{sets}: {} {done}\n", crate::sys::shown::count(count, "rename", "renames")));
         text
     };
     let object = || {

@@ -49,17 +49,32 @@ impl<P: Processes> Clock<P> {
         }
     }
 
+    /// All of the definition that is in force.
+    fn in_force(&mut self, name: &str, now: Moment) -> Option<Arc<Job>> {
+        let slot = self.slots.get(name)?;
+        slot.live()?;
+        let job = slot.live_job(name);
+        if job.is_none() {
+            self.say(
+                &format!("job {name}"),
+                format!("{name}: what was read can't be read again: is its zone gone? nothing is started"),
+                now,
+            );
+        }
+        job
+    }
+
     /// The instants of a job that are due, handed out to be dealt with.
     fn hand_out(&mut self, name: &str, now: Moment) {
+        let Some(job) = self.in_force(name, now) else { return };
         let Some(slot) = self.slots.get_mut(name) else { return };
-        let Some(job) = slot.live().cloned() else { return };
         let due = decide::due(&job, &slot.record, slot.dealt, now.wall);
         slot.dealt = slot.dealt.max(due.last);
         let mut save = false;
         if due.missed > 0 {
-            slot.record.counts.missed += due.missed;
+            slot.record.past.counts.missed += due.missed;
             if let Some(last) = due.last.filter(|_| due.run.is_empty()) {
-                slot.record.outcome = Some(Outcome::Missed);
+                slot.record.past.outcome = Some(Outcome::Missed);
                 slot.record.last = slot.record.last.max(Some(last));
             }
             save = true;
@@ -71,7 +86,7 @@ impl<P: Processes> Clock<P> {
             if !queued {
                 while slot.waiting.front().is_some_and(|old| !old.queued) {
                     if let Some(old) = slot.waiting.pop_front() {
-                        let busy = slot.record.running.is_some();
+                        let busy = slot.record.past.running.is_some();
                         slot.record.note(if busy { Outcome::SkippedOverlap } else { Outcome::Missed }, old.instant);
                     }
                 }
@@ -89,15 +104,15 @@ impl<P: Processes> Clock<P> {
 
     /// Deals with what waits of a job.
     fn deal(&mut self, name: &str, now: Moment) {
+        let Some(job) = self.in_force(name, now) else { return };
         let Some(slot) = self.slots.get_mut(name) else { return };
-        let Some(job) = slot.live().cloned() else { return };
-        if let Some(retry) = slot.record.retry.clone() {
+        if let Some(retry) = slot.record.past.retry.clone() {
             if slot.waiting.iter().any(|waiting| waiting.attempt == 0) {
                 // A new instant has come: the old one is over, and blocks.
-                slot.record.retry = None;
+                slot.record.past.retry = None;
                 self.block_last(name, now);
             } else if retry.due <= now.wall {
-                slot.record.retry = None;
+                slot.record.past.retry = None;
                 slot.waiting.push_front(Pending {
                     instant: retry.instant,
                     attempt: retry.attempt,
@@ -140,7 +155,11 @@ impl<P: Processes> Clock<P> {
                 if outcome == Outcome::SkippedBudget {
                     let day = job.zone.to_datetime(now.wall).date();
                     let most = job.max_per_day.unwrap_or_default();
-                    self.say(&format!("budget {name}"), format!("{name}: the budget of {day} is used up: {most} runs a day"), now);
+                    self.say(
+                        &format!("budget {name}"),
+                        format!("{name}: the budget of {day} is used up: {}", crate::sys::shown::count(most, "run a day", "runs a day")),
+                        now,
+                    );
                 }
                 if pending.attempt > 0 {
                     self.block_last(name, now);
@@ -148,7 +167,7 @@ impl<P: Processes> Clock<P> {
                 if let Some(slot) = self.slots.get_mut(name) {
                     slot.record.note(outcome, pending.instant);
                     if outcome == Outcome::Held {
-                        slot.record.held_by = facts.held_by;
+                        slot.record.past.held_by = facts.held_by;
                     }
                 }
                 self.save(name, now);
@@ -163,7 +182,7 @@ impl<P: Processes> Clock<P> {
         let record = self.slots.get(name).map(|slot| &slot.record);
         let day = job.zone.to_datetime(now.wall).date();
         let held_by = job.needs.iter().find(|need| {
-            let record = self.slots.get(&need.job).map(|slot| &slot.record);
+            let record = self.slots.get(&*need.job).map(|slot| &slot.record);
             !decide::is_met(need, record, now.wall)
         });
         let has_work = match &job.only_if {
@@ -173,7 +192,7 @@ impl<P: Processes> Clock<P> {
         Facts {
             accepted: self.trust.is_accepted(job, root),
             armed: !job.calls_model || self.trust.is_armed(job, root),
-            running: record.is_some_and(|record| record.running.is_some()),
+            running: record.is_some_and(|record| record.past.running.is_some()),
             held_by: held_by.map(|need| need.job.to_string()),
             waited: now.boot.saturating_sub(pending.since),
             runs_today: record.map_or(0, |record| record.runs_on(day)),
@@ -186,10 +205,15 @@ impl<P: Processes> Clock<P> {
 
     /// The directory that a job's globs and deliverables are relative to: that of the body it embodies, else the root.
     pub(super) fn work_dir(&self, job: &Job) -> PathBuf {
-        match &job.action {
-            Action::Agent { body, .. } | Action::Wake { body, .. } => below(&self.root.dir, body).unwrap_or_else(|| self.root.dir.clone()),
-            Action::Run(_) => self.root.dir.clone(),
-        }
+        self.dir_of(match &job.action {
+            Action::Agent { body, .. } | Action::Wake { body, .. } => Some(body),
+            Action::Run(_) => None,
+        })
+    }
+
+    /// The directory of a body, where one is embodied; else the root.
+    pub(super) fn dir_of(&self, body: Option<&Path>) -> PathBuf {
+        body.and_then(|body| below(&self.root.dir, body)).unwrap_or_else(|| self.root.dir.clone())
     }
 
     /// Whether a person is active, or said that nothing beats.
@@ -228,7 +252,7 @@ impl<P: Processes> Clock<P> {
 
     /// The run of a job that is on is to end.
     pub(super) fn end_run_of(&mut self, name: &str, why: Outcome, now: Moment) {
-        let id = self.slots.get(name).and_then(|slot| slot.record.running.clone());
+        let id = self.slots.get(name).and_then(|slot| slot.record.past.running.clone());
         if let Some(flight) = id.and_then(|id| self.flights.get_mut(&id))
             && !matches!(flight.phase, Phase::Ending { .. })
         {

@@ -1,6 +1,7 @@
 //! What a clock knows, says and writes down.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 
@@ -15,7 +16,15 @@ use crate::sys::time::Moment;
 impl<P: Processes> Clock<P> {
     pub(super) fn fold(&mut self, now: Moment, must: bool) {
         let old = now.wall.checked_sub(SignedDuration::from_hours(7 * 24)).unwrap_or(now.wall);
-        self.slots.retain(|_, slot| slot.record.gone.is_none_or(|gone| gone > old) || slot.record.running.is_some());
+        let store = &self.store;
+        self.slots.retain(|_, slot| {
+            let kept = slot.record.gone.is_none_or(|gone| gone > old) || slot.record.past.running.is_some();
+            if !kept {
+                // A claim that stays behind would be taken for one that was interrupted.
+                store.forget(&slot.record);
+            }
+            kept
+        });
         let records = self.slots.iter().map(|(name, slot)| (&**name, &slot.record));
         match self.store.fold(records, now) {
             Ok(()) => self.voice.over("state file"),
@@ -45,10 +54,11 @@ impl<P: Processes> Clock<P> {
 
     /// Puts a job where it is due next.
     pub(super) fn schedule(&mut self, name: &str) {
+        let Some(known) = self.slots.get_key_value(name).map(|(known, _)| Arc::clone(known)) else { return };
         let Some(slot) = self.slots.get_mut(name) else { return };
-        slot.next = slot.live().and_then(|job| decide::next(job, &slot.record, slot.dealt));
+        slot.next = slot.live().and_then(|job| decide::next(&job.when, &slot.record, slot.dealt));
         if let Some(next) = slot.next {
-            self.heap.push(Reverse((next, name.into())));
+            self.heap.push(Reverse((next, known)));
         }
     }
 

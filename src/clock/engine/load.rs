@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::definition::Definition;
 use super::{Clock, SWEEP};
 use crate::clock::decide;
 use crate::clock::job::{self, HEARTBEAT, Loaded, Need};
@@ -12,11 +13,11 @@ use crate::clock::wake;
 use crate::sys::disk::{self, Kind};
 use crate::sys::time::Moment;
 
-/// In how many sweeps one looks at everything, whatever the folder says.
-const FULL: u64 = 10;
+/// In how many sweeps one lists the folder, whatever its time says.
+const LIST: u64 = 10;
 
-/// How many files the others look at.
-const SLICE: usize = 1_000;
+/// How many files a sweep looks at in turn. Only what was changed in place while the watcher was deaf is found by this.
+const SLICE: usize = 500;
 
 /// The most jobs of one root.
 const MAX_JOBS: usize = 100_000;
@@ -43,7 +44,7 @@ pub(super) struct Sweeps {
     /// When the folder of jobs last changed, as it was last listed.
     folder: Option<i128>,
     /// The last job that was looked at in turn.
-    cursor: Option<Box<str>>,
+    cursor: Option<Arc<str>>,
 }
 
 /// By what a changed file is told without reading it.
@@ -51,7 +52,7 @@ pub(super) struct Sweeps {
 pub(super) struct FileStamp {
     inode: u64,
     len: u64,
-    mtime_ns: i128,
+    mtime_ns: i64,
 }
 
 impl<P: Processes> Clock<P> {
@@ -67,9 +68,13 @@ impl<P: Processes> Clock<P> {
         let due = self.swept.is_none_or(|last| now.boot.saturating_sub(last) >= SWEEP);
         let folder = if due { disk::look_through(&self.root.dotdir().join("jobs")).ok().flatten().map(|meta| meta.mtime_ns) } else { None };
         self.sweeps.count += u64::from(due);
-        if self.knocked.all || (due && (folder != self.sweeps.folder || self.sweeps.count.is_multiple_of(FULL))) {
-            self.sweep(now);
+        if self.knocked.all {
+            self.knocked = Knocked::default();
+            self.sweep(true, now);
         } else if due {
+            if folder != self.sweeps.folder || self.sweeps.count.is_multiple_of(LIST) {
+                self.sweep(false, now);
+            }
             self.look_in_turn(now);
         } else if !self.knocked.jobs.is_empty() {
             let mut changed = false;
@@ -82,14 +87,15 @@ impl<P: Processes> Clock<P> {
         }
     }
 
-    /// Where no file came or went, what is left to find are files that were changed in place and that
-    /// nobody knocked for: some of them each time, so that a sweep costs the same however many there are.
+    /// What a list of the folder does not show are files that were changed in place and that nobody knocked
+    /// for: some of them are looked at each time, so that a sweep costs the same however many there are.
     fn look_in_turn(&mut self, now: Moment) {
         use std::ops::Bound;
         self.swept = Some(now.boot);
-        let from = self.sweeps.cursor.take().map_or(Bound::Unbounded, Bound::Excluded);
-        let range = self.slots.range::<Box<str>, _>((from, Bound::Unbounded));
-        let mut names: Vec<Box<str>> = range
+        let cursor = self.sweeps.cursor.take();
+        let from = cursor.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let range = self.slots.range::<str, _>((from, Bound::Unbounded));
+        let mut names: Vec<Arc<str>> = range
             .filter(|(name, _)| !name.starts_with(wake::PREFIX) && !super::loops::is_ours(name))
             .take(SLICE)
             .map(|(name, _)| name.clone())
@@ -98,7 +104,7 @@ impl<P: Processes> Clock<P> {
             self.sweeps.cursor = names.last().cloned();
         }
         names.push(HEARTBEAT.into());
-        names.extend(std::mem::take(&mut self.knocked.jobs).into_iter().map(Box::from));
+        names.extend(std::mem::take(&mut self.knocked.jobs).into_iter().map(Arc::from));
         let mut changed = false;
         for name in names {
             changed |= self.look_at(&name, now);
@@ -108,22 +114,23 @@ impl<P: Processes> Clock<P> {
         }
     }
 
-    /// Looks at every file.
-    pub(super) fn sweep(&mut self, now: Moment) {
+    /// Looks at every file, or at those that the list of the folder shows to be others than they were: what came, what
+    /// is gone, what was replaced.
+    pub(super) fn sweep(&mut self, every: bool, now: Moment) {
         self.swept = Some(now.boot);
         self.loads += 1;
-        self.knocked = Knocked::default();
         let first = self.ticks == 0;
         let dir = self.root.dotdir().join("jobs");
         // Before it is listed: what changes in between makes the next sweep a full one.
         self.sweeps.folder = disk::look_through(&dir).ok().flatten().map(|meta| meta.mtime_ns);
-        let mut present: BTreeSet<String> = BTreeSet::new();
+        let mut present: BTreeMap<String, u64> = BTreeMap::new();
         match disk::list_unsorted(&dir) {
             Ok(entries) => {
                 self.voice.over("jobs folder");
-                let names =
-                    entries.iter().filter(|entry| entry.kind != Kind::Dir).filter_map(|entry| entry.name.to_str()?.strip_suffix(".md"));
-                present.extend(names.filter(|name| !name.starts_with('.')).take(MAX_JOBS).map(str::to_owned));
+                let files = entries.iter().filter(|entry| entry.kind != Kind::Dir);
+                let names = files.filter_map(|entry| Some((entry.name.to_str()?.strip_suffix(".md")?, entry.inode)));
+                let names = names.filter(|(name, _)| !name.starts_with('.')).take(MAX_JOBS);
+                present.extend(names.map(|(name, inode)| (name.to_owned(), inode)));
             }
             Err(error) if disk::is_absent(&error.source) => {}
             Err(error) => {
@@ -138,14 +145,18 @@ impl<P: Processes> Clock<P> {
         }
         let mut changed = first;
         let is_file = |name: &str| !name.starts_with(wake::PREFIX) && !super::loops::is_ours(name);
-        let known: Vec<Box<str>> =
+        let known: Vec<Arc<str>> =
             self.slots.iter().filter(|(name, slot)| slot.record.gone.is_none() && is_file(name)).map(|(name, _)| name.clone()).collect();
-        for name in known.iter().filter(|name| !present.contains(&***name)) {
+        for name in known.iter().filter(|name| !present.contains_key(&***name)) {
             changed |= self.look_at(name, now);
         }
-        present.insert(HEARTBEAT.to_owned());
-        for name in present {
-            changed |= self.look_at(&name, now);
+        present.insert(HEARTBEAT.to_owned(), 0);
+        for (name, inode) in present {
+            // A link shows an inode of its own, and is looked at.
+            let same = self.slots.get(&*name).is_some_and(|slot| slot.is_there() && slot.stamp.is_some_and(|stamp| stamp.inode == inode));
+            if every || !same {
+                changed |= self.look_at(&name, now);
+            }
         }
         if changed {
             self.check_needs(now);
@@ -164,7 +175,7 @@ impl<P: Processes> Clock<P> {
             Err(_) => return false,
         };
         let Some(meta) = meta else { return self.remove(name, now) };
-        let stamp = FileStamp { inode: meta.id.1, len: meta.len, mtime_ns: meta.mtime_ns };
+        let stamp = FileStamp { inode: meta.id.1, len: meta.len, mtime_ns: i64::try_from(meta.mtime_ns).unwrap_or(i64::MIN) };
         let known = self.slots.get(name);
         if known.is_some_and(|slot| slot.stamp == Some(stamp) && slot.record.gone.is_none()) {
             return false;
@@ -186,7 +197,7 @@ impl<P: Processes> Clock<P> {
         match parsed {
             Ok(Some(loaded)) => {
                 self.voice.over(&key);
-                self.put(name, stamp, loaded, now);
+                self.put(name, stamp, loaded, &bytes, now);
             }
             Ok(None) => return self.remove(name, now),
             Err(error) => {
@@ -202,13 +213,14 @@ impl<P: Processes> Clock<P> {
     }
 
     /// A definition comes into force.
-    fn put(&mut self, name: &str, stamp: FileStamp, loaded: Loaded, now: Moment) {
+    fn put(&mut self, name: &str, stamp: FileStamp, loaded: Loaded, text: &[u8], now: Moment) {
         let mut notices = loaded.notices;
         let job = loaded.job;
         let schedule = job.schedule;
         let Some(slot) = self.slots.get_mut(name) else { return };
         self.embodied = None;
-        let edited = slot.job.as_ref().is_some_and(|old| old.does != job.does);
+        let calls_model = job.calls_model;
+        let edited = calls_model && slot.job.as_ref().and_then(|old| old.job(name)).is_some_and(|old| old.does != job.does);
         if job.beat.is_some() {
             if slot.job.is_none() || slot.record.when != schedule {
                 decide::begin_beat(&mut slot.record, now.wall);
@@ -221,9 +233,8 @@ impl<P: Processes> Clock<P> {
         slot.record.when = schedule;
         slot.record.gone = None;
         (slot.stamp, slot.error) = (Some(stamp), None);
-        let job = Arc::new(job);
-        slot.job = Some(Arc::clone(&job));
-        if edited && job.calls_model {
+        slot.job = Some(Definition::of_text(job, text));
+        if edited {
             notices.push(format!("{name}: what it does was edited; it is dormant until `loci jobs arm {name}`"));
         }
         for notice in notices {
@@ -233,7 +244,7 @@ impl<P: Processes> Clock<P> {
         if self.ticks > 0 {
             self.save(name, now);
         }
-        if self.slots.get(name).is_some_and(|slot| slot.record.retry.is_some()) {
+        if self.slots.get(name).is_some_and(|slot| slot.record.past.retry.is_some()) {
             self.busy.insert(name.into());
         }
     }
@@ -244,7 +255,9 @@ impl<P: Processes> Clock<P> {
         (slot.job, slot.error, slot.refused, slot.stamp, slot.next) = (None, None, None, None, None);
         slot.record.gone = Some(now.wall);
         self.embodied = None;
-        slot.record.retry = None;
+        if slot.record.past.retry.is_some() {
+            slot.record.past.retry = None;
+        }
         slot.waiting.clear();
         self.busy.remove(name);
         for key in [format!("job {name}"), format!("job {name} notice"), format!("block {name}")] {
@@ -259,13 +272,14 @@ impl<P: Processes> Clock<P> {
 
     /// What jobs need of each other, after any of them changed.
     fn check_needs(&mut self, now: Moment) {
-        let jobs: Vec<(Box<str>, Arc<crate::clock::job::Job>)> =
-            self.slots.iter().filter_map(|(name, slot)| Some((name.clone(), Arc::clone(slot.job.as_ref()?)))).collect();
-        let needs: BTreeMap<&str, &[Need]> = jobs.iter().map(|(name, job)| (&**name, &*job.needs)).collect();
+        let jobs = || self.slots.iter().filter_map(|(name, slot)| Some((name, slot.job.as_ref()?)));
+        let names: Vec<Arc<str>> = jobs().map(|(name, _)| Arc::clone(name)).collect();
+        let needs: BTreeMap<&str, &[Need]> = jobs().map(|(name, job)| (&**name, &*job.needs)).collect();
         let slots = &self.slots;
         let present = |name: &str| slots.get(name).is_some_and(|slot| slot.stamp.is_some() && slot.record.gone.is_none());
-        let mut refused = job::refused(&needs, &present);
-        for (name, _) in &jobs {
+        let mut refused: BTreeMap<String, String> =
+            job::refused(&needs, &present).into_iter().map(|(name, why)| (name.to_owned(), why)).collect();
+        for name in &names {
             let why = refused.remove(&**name);
             let path = self.path_of(name);
             let was = self.slots.get(name).and_then(|slot| slot.refused.clone());

@@ -102,7 +102,7 @@ impl<P: Processes> Clock<P> {
 
     fn go_on(&mut self, known: &State, active: &Active, now: Moment) {
         let job = Definition::job_name(&active.definition.name);
-        let on = self.slots.get(&*job).is_some_and(|slot| slot.record.running.is_some());
+        let on = self.slots.get(&*job).is_some_and(|slot| slot.record.past.running.is_some());
         match active.phase {
             // The turn before it comes to its end first.
             Phase::Due | Phase::Next if on => {}
@@ -202,14 +202,14 @@ impl<P: Processes> Clock<P> {
             Pending { instant: next.map_or(now.wall, |next| next.max(now.wall)), attempt: 0, since: now.boot, late: false, queued: false };
         self.start(name, job, &pending, now);
         self.ticket = None;
-        if self.slots.get(name).is_none_or(|slot| slot.record.running.is_none()) {
+        if self.slots.get(name).is_none_or(|slot| slot.record.past.running.is_none()) {
             self.end_loop(How::Stopped, "its turn could not be started", now);
         }
     }
 
     /// The process of a turn is gone: where its session has said nothing about the end, this is it.
     fn turn_is_over(&mut self, active: &Active, job: &str, now: Moment) {
-        let judged = self.slots.get(job).and_then(|slot| slot.record.judged.clone());
+        let judged = self.slots.get(job).and_then(|slot| slot.record.past.judged.clone());
         let Some(judged) = judged else { return self.end_loop(How::Interrupted, "nothing is known of its turn", now) };
         match (judged.outcome, judged.exit) {
             (Outcome::Unjudged | Outcome::Success, None | Some(0)) => {}

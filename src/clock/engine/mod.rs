@@ -5,6 +5,7 @@
 //! Time is an argument of every tick, and processes are behind [`Processes`](crate::clock::runs::Processes), so that a test can let a
 //! year pass.
 
+mod definition;
 mod fire;
 mod keep;
 mod load;
@@ -12,6 +13,7 @@ mod loops;
 mod open;
 mod perceive;
 mod reap;
+mod recover;
 mod start;
 mod tick;
 mod view;
@@ -29,6 +31,8 @@ use jiff::Timestamp;
 pub use load::Knock;
 pub use view::{JobView, Why};
 pub use voice::Notice;
+
+use definition::Definition;
 
 use super::job::Job;
 use super::ledger::Ledger;
@@ -82,7 +86,7 @@ struct Pending {
 #[derive(Debug, Default)]
 struct Slot {
     stamp: Option<load::FileStamp>,
-    job: Option<Arc<Job>>,
+    job: Option<Definition>,
     /// Why its file is refused; an earlier definition may be in force all the same.
     error: Option<Box<str>>,
     /// Why its needs can't be met.
@@ -96,9 +100,19 @@ struct Slot {
 }
 
 impl Slot {
+    /// Whether its file is there, or may be.
+    fn is_there(&self) -> bool {
+        self.record.gone.is_none()
+    }
+
     /// The definition that is in force.
-    fn live(&self) -> Option<&Arc<Job>> {
+    fn live(&self) -> Option<&Definition> {
         self.job.as_ref().filter(|_| self.refused.is_none() && self.record.gone.is_none())
+    }
+
+    /// All of the definition that is in force.
+    fn live_job(&self, name: &str) -> Option<Arc<Job>> {
+        self.live().and_then(|definition| definition.job(name))
     }
 }
 
@@ -138,10 +152,10 @@ pub struct Clock<P> {
     store: Store,
     ledger: Ledger,
     /// Each in a place of its own: a map that is filled in order leaves half of its nodes empty.
-    slots: BTreeMap<Box<str>, Box<Slot>>,
+    slots: BTreeMap<Arc<str>, Box<Slot>>,
     /// The directories of bodies that runs embody, relative to the root; `None`: to be gathered again.
     embodied: Option<BTreeSet<PathBuf>>,
-    heap: BinaryHeap<Reverse<(Timestamp, Box<str>)>>,
+    heap: BinaryHeap<Reverse<(Timestamp, Arc<str>)>>,
     /// Jobs with something to deal with at the next tick.
     busy: BTreeSet<Box<str>>,
     flights: BTreeMap<String, Flight>,

@@ -57,8 +57,14 @@ impl<P: Processes> Clock<P> {
         for (job, record) in found.records {
             clock.slots.insert(job.into(), Box::new(Slot { record, ..Slot::default() }));
         }
+        if found.lost {
+            clock.recover();
+        }
         clock.take_up(now);
-        clock.sweep(now);
+        clock.sweep(true, now);
+        if found.lost {
+            clock.recover_budgets(now);
+        }
         // Of one that can't be read nobody knows what it has not heard of.
         if ledger_is_read {
             clock.make_up(now);
@@ -73,6 +79,7 @@ impl<P: Processes> Clock<P> {
         }
         clock.restore_sets(now);
         clock.settle_claims(now);
+        clock.sweep_runs();
         clock.fold(now, true);
         Ok(clock)
     }

@@ -2,10 +2,12 @@
 //!
 //! It costs what is armed, not what exists: a body that nobody armed is not looked at.
 
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::definition::Definition;
 use super::fire::below;
 use super::{Clock, Pending};
 use crate::body::embody;
@@ -55,7 +57,7 @@ impl<P: Processes> Clock<P> {
         self.polls += 1;
         self.refresh_trust(now);
         let armed: Vec<(String, PathBuf)> = self.trust.wakes().iter().map(|(name, body)| (name.clone(), body.clone())).collect();
-        let known = self.slots.range::<Box<str>, _>(Box::from(wake::PREFIX)..);
+        let known = self.slots.range::<str, _>((Bound::Included(wake::PREFIX), Bound::Unbounded));
         let known = known.take_while(|(name, _)| name.starts_with(wake::PREFIX)).map(|(name, _)| name.clone());
         for name in known.filter(|name| !armed.iter().any(|(one, _)| **one == **name)).collect::<Vec<_>>() {
             self.posts.remove(&*name);
@@ -71,12 +73,8 @@ impl<P: Processes> Clock<P> {
     fn send_what_waits(&mut self, now: Moment) {
         // Gathered once: this costs what is embodied, not what exists.
         let bodies = self.embodied.take().unwrap_or_else(|| {
-            let actions = self.slots.values().filter_map(|slot| slot.live()).map(|job| &job.action);
-            let bodies = actions.filter_map(|action| match action {
-                Action::Agent { body, .. } | Action::Wake { body, .. } => Some(body.clone()),
-                Action::Run(_) => None,
-            });
-            bodies.collect()
+            let bodies = self.slots.values().filter_map(|slot| slot.live()?.body.as_deref());
+            bodies.map(Path::to_owned).collect()
         });
         for body in &bodies {
             if let Some(dir) = below(&self.root.dir, body) {
@@ -150,14 +148,19 @@ impl<P: Processes> Clock<P> {
         self.voice.over(&key);
         let job = self.wake_slot(name, job);
         let record = self.slots.get(name).map(|slot| &slot.record);
-        let busy = self.only.is_some() || self.slots.get(name).is_none_or(|slot| slot.record.running.is_some() || !slot.waiting.is_empty());
+        let busy =
+            self.only.is_some() || self.slots.get(name).is_none_or(|slot| slot.record.past.running.is_some() || !slot.waiting.is_empty());
         if busy || !self.trust.is_armed(&job, &self.root.dir) {
             return;
         }
         let day = job.zone.to_datetime(now.wall).date();
         if job.max_per_day.is_some_and(|most| record.map_or(0, |record| record.runs_on(day)) >= most) {
             let most = job.max_per_day.unwrap_or_default();
-            return self.say(&format!("budget {name}"), format!("{name}: the budget of {day} is used up: {most} runs a day"), now);
+            return self.say(
+                &format!("budget {name}"),
+                format!("{name}: the budget of {day} is used up: {}", crate::sys::shown::count(most, "run a day", "runs a day")),
+                now,
+            );
         }
         let Action::Wake { agent, .. } = &job.action else { return };
         let (root, mut post) = (self.root.dir.clone(), self.posts.remove(name).unwrap_or_default());
@@ -183,11 +186,11 @@ impl<P: Processes> Clock<P> {
         let slot = self.slots.entry(name.into()).or_default();
         slot.record.gone = None;
         self.embodied = None;
-        match &slot.job {
-            Some(known) if **known == job => Arc::clone(known),
+        match slot.job.as_ref().and_then(|known| known.job(name)) {
+            Some(known) if *known == job => known,
             _ => {
                 let job = Arc::new(job);
-                slot.job = Some(Arc::clone(&job));
+                slot.job = Some(Definition::whole(Arc::clone(&job)));
                 job
             }
         }
@@ -206,14 +209,14 @@ impl<P: Processes> Clock<P> {
             Vec::new()
         });
         let Some(slot) = self.slots.get(name) else { return false };
-        mail.iter().any(|(_, one)| !slot.record.woken.contains(&one.key) && !far.contains(&one.key))
+        mail.iter().any(|(_, one)| !slot.record.past.woken.contains(&one.key) && !far.contains(&one.key))
     }
 
     /// What a wake hands over now; `None` where nothing waits any more.
     pub(super) fn carried(&self, name: &str, agent: &str, dir: &Path) -> Result<Option<Carried>, String> {
         let boxes = self.posts.get(name).map_or_else(|| wake::boxes(&self.root.dir, dir, agent), |post| post.boxes.clone());
         let tag = random::hex20().map_err(|error| error.to_string())?;
-        let woken = self.slots.get(name).map(|slot| slot.record.woken.as_slice()).unwrap_or_default();
+        let woken = self.slots.get(name).map(|slot| slot.record.past.woken.as_slice()).unwrap_or_default();
         Ok(wake::carry(&wake::new_mail(&boxes).0, woken, agent, &tag))
     }
 }

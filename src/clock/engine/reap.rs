@@ -20,8 +20,8 @@ const KILL_PATIENCE: Duration = Duration::from_secs(5);
 impl<P: Processes> Clock<P> {
     /// Runs that were on when the clock ended are taken up again, by their identity.
     pub(super) fn take_up(&mut self, now: Moment) {
-        let running: Vec<(Box<str>, String)> =
-            self.slots.iter().filter_map(|(name, slot)| Some((name.clone(), slot.record.running.clone()?))).collect();
+        let running: Vec<(std::sync::Arc<str>, String)> =
+            self.slots.iter().filter_map(|(name, slot)| Some((name.clone(), slot.record.past.running.clone()?))).collect();
         for (name, id) in running {
             match Run::read(&self.store.run_dir(&id)) {
                 Some(run) => {
@@ -31,9 +31,9 @@ impl<P: Processes> Clock<P> {
                 }
                 None => {
                     self.say(&format!("run {name}"), format!("{name}: nothing is known of its run {id}; it is not judged"), now);
-                    if let Some(slot) = self.slots.get_mut(&name) {
-                        slot.record.running = None;
-                        slot.record.outcome = Some(Outcome::Unjudged);
+                    if let Some(slot) = self.slots.get_mut(&*name) {
+                        slot.record.past.running = None;
+                        slot.record.past.outcome = Some(Outcome::Unjudged);
                     }
                     self.save(&name, now);
                 }
@@ -155,24 +155,24 @@ impl<P: Processes> Clock<P> {
         let name = run.job.clone();
         let Some(slot) = self.slots.get_mut(&*name) else { return self.close(flight, now) };
         let record = &mut slot.record;
-        record.running = None;
+        record.past.running = None;
         record.note(outcome, run.instant);
         if outcome == Outcome::Interrupted {
             // Nobody has read it: whoever looks next may be woken for it.
-            record.woken.retain(|key| !run.answers.iter().any(|one| one.key == *key));
+            record.past.woken.retain(|key| !run.answers.iter().any(|one| one.key == *key));
         }
-        record.judged =
+        record.past.judged =
             Some(Box::new(Judged { outcome, at: now.wall, instant: run.instant, run: run.id.clone(), exit: run.exit, late: run.late }));
-        let job = slot.live().cloned().or_else(|| flight.job.clone());
-        let again = job.as_ref().filter(|_| record_is_there(slot)).and_then(|job| decide::retry_after(job, outcome, run.attempt));
+        let job = slot.live_job(&name).or_else(|| flight.job.clone());
+        let again = job.as_ref().filter(|_| slot.is_there()).and_then(|job| decide::retry_after(job, outcome, run.attempt));
         if let Some(wait) = again {
             let due = jiff::SignedDuration::try_from(wait).ok().and_then(|wait| now.wall.checked_add(wait).ok()).unwrap_or(now.wall);
-            slot.record.retry = Some(Box::new(Retry { instant: run.instant, attempt: run.attempt + 1, due }));
+            slot.record.past.retry = Some(Box::new(Retry { instant: run.instant, attempt: run.attempt + 1, due }));
         }
         if again.is_some() || !slot.waiting.is_empty() {
             self.busy.insert(name.as_str().into());
         }
-        let gone = !self.slots.get(&*name).is_some_and(|slot| record_is_there(slot));
+        let gone = !self.slots.get(&*name).is_some_and(|slot| slot.is_there());
         if outcome == Outcome::Success {
             if let Some(entry) = self.ledger.fold.ended(&name, Event::Resolved, Some(&run.id), now.wall) {
                 self.ledger.append(entry);
@@ -202,8 +202,8 @@ impl<P: Processes> Clock<P> {
     pub(super) fn make_up(&mut self, now: Moment) {
         let lost = |name: &str, slot: &super::Slot| {
             let record = &slot.record;
-            let over = record.running.is_none() && record.retry.is_none() && record_is_there(slot);
-            let failed = record.judged.as_deref().filter(|judged| judged.outcome.is_failure());
+            let over = record.past.running.is_none() && record.past.retry.is_none() && slot.is_there();
+            let failed = record.past.judged.as_deref().filter(|judged| judged.outcome.is_failure());
             over && failed.is_some_and(|judged| !self.ledger.fold.knows(name, &judged.run))
         };
         let lost: Vec<String> = self.slots.iter().filter(|(name, slot)| lost(name, slot)).map(|(name, _)| name.to_string()).collect();
@@ -238,7 +238,7 @@ impl<P: Processes> Clock<P> {
 
     /// The last try of an instant is over, and nothing more comes: what came of it blocks now.
     pub(super) fn block_last(&mut self, name: &str, now: Moment) {
-        let Some(judged) = self.slots.get(name).and_then(|slot| slot.record.judged.clone()) else { return };
+        let Some(judged) = self.slots.get(name).and_then(|slot| slot.record.past.judged.clone()) else { return };
         if !judged.outcome.is_failure() {
             return;
         }
@@ -257,7 +257,7 @@ impl<P: Processes> Clock<P> {
         let report = serde_json::to_value(&entry).ok();
         let folder = entry.run.as_ref().map(|run| self.store.run_dir(run));
         // A program that failed has said why; without that, "missing" is all that anybody hears.
-        let judged = self.slots.get(name).and_then(|slot| slot.record.judged.as_deref());
+        let judged = self.slots.get(name).and_then(|slot| slot.record.past.judged.as_deref());
         let failed = judged.is_some_and(|judged| entry.run.as_ref() == Some(&judged.run) && judged.lacks_and_failed());
         if let Some(said) = folder.as_deref().filter(|_| failed).and_then(runs::first_error) {
             text.push_str("; it said: ");
@@ -272,10 +272,6 @@ impl<P: Processes> Clock<P> {
             self.say(&format!("block {name}"), text, now);
         }
     }
-}
-
-fn record_is_there(slot: &super::Slot) -> bool {
-    slot.record.gone.is_none()
 }
 
 /// A block in one line.

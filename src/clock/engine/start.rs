@@ -76,8 +76,8 @@ impl<P: Processes> Clock<P> {
         let was = slot.record.clone();
         slot.record.count_run(job.zone.to_datetime(now.wall).date());
         slot.record.last = slot.record.last.max(Some(pending.instant));
-        slot.record.outcome = None;
-        slot.record.claims.push(claim.to_owned());
+        slot.record.past.outcome = None;
+        slot.record.past.claims.push(claim.to_owned());
         if !self.save(name, now) {
             if let Some(slot) = self.slots.get_mut(name) {
                 slot.record = was;
@@ -208,17 +208,17 @@ impl<P: Processes> Clock<P> {
         let day = job.zone.to_datetime(now.wall).date();
         slot.record.count_run(day);
         slot.record.last = slot.record.last.max(Some(pending.instant));
-        slot.record.running = Some(id.clone());
-        slot.record.outcome = None;
+        slot.record.past.running = Some(id.clone());
+        slot.record.past.outcome = None;
         if let Some(carried) = &carried {
-            slot.record.woken.retain(|key| carried.waiting.contains(key));
-            let new = carried.awaited.iter().filter(|one| !was.woken.contains(&one.key)).map(|one| one.key.clone());
-            slot.record.woken.extend(new);
+            slot.record.past.woken.retain(|key| carried.waiting.contains(key));
+            let new = carried.awaited.iter().filter(|one| !was.past.woken.contains(&one.key)).map(|one| one.key.clone());
+            slot.record.past.woken.extend(new);
         }
         if pending.attempt == 0 {
-            slot.record.claims.push(claim.to_owned());
+            slot.record.past.claims.push(claim.to_owned());
         }
-        slot.record.runs.push(id.clone());
+        slot.record.past.runs.push(id.clone());
         if !self.save(name, now) {
             self.procs.abandon(&id);
             if let Some(slot) = self.slots.get_mut(name) {
@@ -248,7 +248,7 @@ impl<P: Processes> Clock<P> {
     /// An instant that is claimed already: by this clock, which then was killed before it started
     /// anything; by one on another machine; or dealt with long ago, and the wall clock was set back.
     fn claimed_before(&mut self, name: &str, claim: &str, instant: Timestamp, now: Moment) {
-        let known = self.slots.get(name).is_some_and(|slot| slot.record.claims.iter().any(|one| one == claim));
+        let known = self.slots.get(name).is_some_and(|slot| slot.record.past.claims.iter().any(|one| one == claim));
         let host = self.store.claim_of(claim).map(|claim| claim.host);
         if !known && host.as_ref().is_none_or(|host| *host == process::host()) {
             self.interrupted(name, claim, instant, now);
@@ -266,7 +266,8 @@ impl<P: Processes> Clock<P> {
     /// A claim that nothing was started for: the instant is over.
     pub(super) fn interrupted(&mut self, name: &str, claim: &str, instant: Timestamp, now: Moment) {
         self.note(name, Outcome::Interrupted, instant, claim, now);
-        let notify = self.slots.get(name).and_then(|slot| slot.job.as_ref()).is_none_or(|job| job.notify);
+        let job = self.slots.get(name).and_then(|slot| slot.job.as_ref()?.job(name));
+        let notify = job.is_none_or(|job| job.notify);
         let failure = Failure { cause: Some(Outcome::Interrupted), instant: Some(instant), ..Failure::default() };
         self.block(name, failure, notify, now);
     }
@@ -280,7 +281,8 @@ impl<P: Processes> Clock<P> {
                 return;
             }
         };
-        let known: std::collections::BTreeSet<String> = self.slots.values().flat_map(|slot| slot.record.claims.iter().cloned()).collect();
+        let known: std::collections::BTreeSet<String> =
+            self.slots.values().flat_map(|slot| slot.record.past.claims.iter().cloned()).collect();
         for (file, claim) in claims.into_iter().filter(|(file, _)| !known.contains(file)) {
             let Some(claim) = claim.filter(|claim| claim.host == process::host()) else { continue };
             if !self.slots.contains_key(&*claim.job) {
@@ -328,8 +330,8 @@ impl<P: Processes> Clock<P> {
 
     /// Sets that a clock which was killed had put on are taken back, before anything fires.
     pub(super) fn restore_sets(&mut self, now: Moment) {
-        let jobs = self.slots.values().filter_map(|slot| slot.job.as_ref()).filter(|job| job.loadout.is_some());
-        let mut dirs: std::collections::BTreeSet<std::path::PathBuf> = jobs.map(|job| self.work_dir(job)).collect();
+        let jobs = self.slots.values().filter_map(|slot| slot.job.as_ref()).filter(|job| job.wears);
+        let mut dirs: std::collections::BTreeSet<std::path::PathBuf> = jobs.map(|job| self.dir_of(job.body.as_deref())).collect();
         dirs.extend(self.flights.values().map(|flight| flight.run.dir.clone()));
         dirs.insert(self.root.dir.clone());
         for dir in dirs {

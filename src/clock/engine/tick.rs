@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -59,7 +60,7 @@ impl<P: Processes> Clock<P> {
                 slot.dealt = slot.record.last.filter(|last| *last <= now.wall);
             }
         }
-        let names: Vec<Box<str>> = self.slots.keys().cloned().collect();
+        let names: Vec<Arc<str>> = self.slots.keys().cloned().collect();
         self.heap.clear();
         for name in names {
             self.schedule(&name);

@@ -62,14 +62,15 @@ impl<P: Processes> Clock<P> {
     pub fn view(&self, name: &str) -> Option<JobView> {
         let slot = self.slots.get(name)?;
         let error = slot.refused.as_deref().or(slot.error.as_deref()).map(str::to_owned);
-        let state = match slot.live() {
+        let job = slot.live_job(name);
+        let state = match job.as_deref() {
             _ if slot.record.gone.is_some() => Why::Gone,
             None => Why::Refused,
             Some(job) if !self.trust.is_accepted(job, &self.root.dir) => Why::NotAccepted,
             Some(job) if job.calls_model && !self.trust.is_armed(job, &self.root.dir) => Why::Dormant,
             Some(_) => Why::Live,
         };
-        Some(JobView { name: name.to_owned(), state, error, next: slot.next, running: slot.record.running.clone() })
+        Some(JobView { name: name.to_owned(), state, error, next: slot.next, running: slot.record.past.running.clone() })
     }
 
     /// What goes into the status file.
@@ -80,7 +81,7 @@ impl<P: Processes> Clock<P> {
             .slots
             .iter()
             .filter(|(_, slot)| slot.record.gone.is_none())
-            .filter_map(|(name, slot)| Some(json!({ "job": name, "why": slot.refused.as_deref().or(slot.error.as_deref())? })))
+            .filter_map(|(name, slot)| Some(json!({ "job": &**name, "why": slot.refused.as_deref().or(slot.error.as_deref())? })))
             .take(1000)
             .collect();
         let running: Vec<Value> = self

@@ -26,7 +26,9 @@ impl<P: Processes> Clock<P> {
     /// Whether a job has nothing to do and waits for nothing.
     #[must_use]
     pub fn is_done(&self, name: &str) -> bool {
-        self.slots.get(name).is_none_or(|slot| slot.record.running.is_none() && slot.waiting.is_empty() && slot.record.retry.is_none())
+        self.slots
+            .get(name)
+            .is_none_or(|slot| slot.record.past.running.is_none() && slot.waiting.is_empty() && slot.record.past.retry.is_none())
     }
 
     /// What was asked for from outside. It is forgotten when something came of it, so that a clock that is killed in
@@ -39,7 +41,7 @@ impl<P: Processes> Clock<P> {
         let mut open = false;
         for (file, job, at) in self.store.wishes() {
             let record = self.slots.get(&*job).map(|slot| &slot.record);
-            let dealt = record.is_some_and(|record| record.last >= Some(at) || record.claims.contains(&Store::claim_name(&job, at)));
+            let dealt = record.is_some_and(|record| record.last >= Some(at) || record.past.claims.contains(&Store::claim_name(&job, at)));
             if dealt {
                 self.store.forget_wish(&file);
             } else if self.run_now(&job, at, now) {

@@ -87,7 +87,8 @@ pub(super) fn write_letter(
     }
     body += "\n## Change\n\n";
     if count > 0 {
-        body += &format!("{count} places look like secrets and are masked, so it can't be applied as it stands.\n\n");
+        let secrets = crate::sys::shown::count(count, "place looks like a secret and is", "places look like secrets and are");
+        body += &format!("{secrets} masked, so it can't be applied as it stands.\n\n");
     }
     match captured.word {
         "none" if captured.idea.is_some() => body += "None was given: the idea is all there is.\n",

@@ -138,7 +138,9 @@ impl<'a> Log<'a> {
     /// How many lines could not be read, in words.
     fn skipped(&self, lines: usize) -> Option<String> {
         let skipped = lines + usize::from(self.cut);
-        (skipped > 0).then(|| format!("{skipped} lines of {} can't be read and were skipped", shown::path(&self.mailbox.log_file())))
+        (skipped > 0).then(|| {
+            format!("passed over: {} of {}, unreadable", shown::count(skipped, "line", "lines"), shown::path(&self.mailbox.log_file()))
+        })
     }
 }
 

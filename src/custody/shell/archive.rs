@@ -87,8 +87,9 @@ impl Engine<'_> {
             .or_else(|| zip_members(&b).or_else(|| cpio_members(&b)).map(plain))
     }
 
-    /// What an archive holds that is made of these files and directories, as a list of members.
-    pub(super) fn packed(&mut self, names: &[(String, String)]) -> String {
+    /// What an archive holds that is made of these files and directories, as a list of members; links as what they lead to where
+    /// they are `follow`ed.
+    pub(super) fn packed(&mut self, names: &[(String, String)], follow: bool) -> String {
         let mut out = String::from(super::engine::MEMBERS);
         let mut stack: Vec<(String, String, u32)> = names.iter().rev().map(|(p, n)| (p.clone(), n.clone(), 0)).collect();
         let mut seen = 0;
@@ -97,7 +98,7 @@ impl Engine<'_> {
             if seen > MAX_MEMBERS || path.contains(UNK) {
                 return UNK.to_string();
             }
-            let at = self.fs.at(&path, false);
+            let at = self.fs.at(&path, follow);
             if at.kind == Some(super::Kind::Dir) {
                 out.push_str(&format!("{}/\n", name.trim_end_matches('/')));
                 if depth < 30 {
@@ -105,15 +106,23 @@ impl Engine<'_> {
                         stack.push((join(&at.path, n), join(&name, n), depth + 1));
                     }
                 }
-            } else if at.kind == Some(super::Kind::Link) {
-                let target = self.fs.link(&at.path).map_or_else(|| UNK.to_string(), |link| link.0);
-                out.push_str(&format!("{name}{}{LEADS}{target}\n", super::engine::SOURCE));
-            } else if at.kind.is_some() {
-                out.push_str(&format!("{name}{}{path}\n", super::engine::SOURCE));
+            } else {
+                self.packed_file(&name, &path, &at, &mut out);
             }
         }
         out.push(UNK);
         out
+    }
+
+    /// The line for what is no directory: a link with where it leads, or the file that it is a copy of.
+    fn packed_file(&self, name: &str, path: &str, at: &picture::At, out: &mut String) {
+        let source = super::engine::SOURCE;
+        if at.kind == Some(super::Kind::Link) {
+            let target = self.fs.link(&at.path).map_or_else(|| UNK.to_string(), |link| link.0);
+            out.push_str(&format!("{name}{source}{LEADS}{target}\n"));
+        } else if at.kind.is_some() {
+            out.push_str(&format!("{name}{source}{path}\n"));
+        }
     }
 
     /// An archive with a list of members is made at a path.
@@ -153,6 +162,9 @@ impl Engine<'_> {
             if let Some(from) = &member.from {
                 self.fs.copy_of(from, &full);
             }
+            // the time is the one in the archive, or now
+            let there = self.fs.at(&full, true).path;
+            self.fs.touched(&there, false);
         }
     }
 
@@ -243,35 +255,50 @@ impl Engine<'_> {
                     continue;
                 }
                 let p = join(to, n.trim_start_matches('/'));
-                let full = self.full(sh, n);
-                if self.fs.is_dir(&full) {
+                let (full, to) = (self.full(sh, n), self.full(sh, &p));
+                let at = self.fs.at(&full, c.has(&["-L", "--dereference"]));
+                if !self.exists(sh, split(&p).0) {
+                    self.make_dirs(sh, split(&p).0);
+                }
+                if at.kind == Some(super::Kind::Dir) {
                     if !self.exists(sh, &p) {
                         self.effect(sh, 'D', &p, false);
                     }
                     continue;
                 }
                 self.copied(sh, &full, &p, false);
+                if !to.contains(UNK) {
+                    self.fs.carry(&at.path, &to, true);
+                    if c.has(&["-l", "--link"]) {
+                        self.fs.tie(&at.path, &to);
+                    }
+                }
             }
         } else {
             if let Some(o) = c.value(&["-O", "-F", "--file"]) {
                 let o = o.to_owned();
                 self.effect(sh, 'W', &o, false);
-                let text = self.named_members(sh);
+                let text = self.named_members(sh, c.has(&["-L", "--dereference"]));
                 self.leave_packed(sh, &o, text);
             } else {
-                let text = self.named_members(sh);
+                let text = self.named_members(sh, c.has(&["-L", "--dereference"]));
                 self.put(sh, 1, &text);
             }
         }
     }
 
     /// The members that `cpio` takes from its input: the names themselves, not what is below them.
-    fn named_members(&mut self, sh: &Shell) -> String {
+    fn named_members(&mut self, sh: &Shell, follow: bool) -> String {
         let list = self.take(sh, 0);
         let mut out = String::from(super::engine::MEMBERS);
         for name in list.split(['\n', '\0']).filter(|n| !n.is_empty()) {
             let full = self.full(sh, name);
-            out.push_str(&if self.fs.is_dir(&full) { format!("{name}/\n") } else { format!("{name}{}{full}\n", super::engine::SOURCE) });
+            let at = self.fs.at(&full, follow);
+            if at.kind == Some(super::Kind::Dir) {
+                out.push_str(&format!("{name}/\n"));
+            } else {
+                self.packed_file(name, &full, &at, &mut out);
+            }
         }
         out.push(UNK);
         out

@@ -90,6 +90,10 @@ impl Engine<'_> {
             'U' => {
                 let exists = !full.contains(UNK) && self.fs.what(&full).is_some();
                 self.act(sh, if exists { ActKind::Mode } else { ActKind::Create }, path, true, false);
+                if exists {
+                    let there = self.fs.at(&full, true).path;
+                    self.fs.touched(&there, true);
+                }
                 if !exists && fd_path(&full).is_none() {
                     self.fs.leave(&full, true, Left::File(Some("".into())));
                 }
@@ -105,10 +109,12 @@ impl Engine<'_> {
             'I' => {
                 self.act(sh, ActKind::Write, path, false, below);
                 if !is_device(&full) && !below {
+                    self.fs.untie(&self.fs.at(&full, false).path);
                     self.fs.leave(&full, false, Left::File(None));
                 }
             }
             'F' => self.act(sh, ActKind::Rename, path, false, false),
+            'p' => self.make_pipe(sh, path),
             'P' => self.act(sh, ActKind::Create, &format!("{path}{UNK}"), true, false),
             'd' => self.act(sh, ActKind::Create, &picture::join(path, &UNK.to_string()), true, false),
             'B' => self.act(sh, ActKind::Write, path, true, true),
@@ -162,6 +168,12 @@ impl Engine<'_> {
                 match c.args.first() {
                     Some(a) => self.write_text(sh, a, &text),
                     None => self.put(sh, 1, &text),
+                }
+            }
+            "mknod" => {
+                let pipe = c.args.get(1).is_some_and(|kind| kind == "p");
+                if let Some(path) = c.args.first() {
+                    self.effect(sh, if pipe { 'p' } else { 'L' }, path, false);
                 }
             }
             "dd" => self.dd(sh, argv),
@@ -248,7 +260,9 @@ impl Engine<'_> {
             "ed" => self.ed(sh, c),
             "vim" => self.vim(sh, c, argv),
             "mount" => {
-                let bind = c.has(&["-B", "--bind", "-R", "--rbind"]);
+                let options = c.values(&["-o", "--options"]);
+                let bind = c.has(&["-B", "--bind", "-R", "--rbind"])
+                    || options.iter().flat_map(|list| list.split(',')).any(|option| matches!(option, "bind" | "rbind"));
                 match c.args.as_slice() {
                     [from, to] if bind => {
                         let (from, to) = (self.full(sh, from), self.full(sh, to));

@@ -7,6 +7,27 @@ use super::picture::Left;
 use super::scan::{Args, Host, Val};
 use super::writers::named;
 
+/// How a call brings something to another place.
+#[derive(Clone, Copy, Debug)]
+enum Brings {
+    /// It is there afterwards, and not where it was.
+    Moved,
+    /// A file is copied, or the link to it where that is not followed.
+    Copied {
+        /// The link is followed.
+        follow: bool,
+    },
+    /// A tree is copied with the links in it.
+    Tree {
+        /// A link in the place of the tree itself is followed.
+        follow: bool,
+    },
+    /// A tree is copied, and links in it become what they lead to.
+    Flat,
+    /// The files of a tree get a second name there.
+    Tied,
+}
+
 impl Host for Found<'_, '_> {
     fn run(&mut self, script: &str) {
         self.shell(script);
@@ -116,10 +137,11 @@ impl Found<'_, '_> {
                 }
                 return Some(Val::default());
             }
-            ("rename" | "replace", Lang::Python) if recv.is_some_and(|r| r.from == "path") => {
+            ("rename" | "replace" | "move", Lang::Python) if recv.is_some_and(|r| r.from == "path") => {
                 let r = recv.cloned().unwrap_or_default();
                 self.effect('F', &r);
                 self.effect('F', arg(0));
+                self.brought(&r, arg(0), Brings::Moved);
                 return Some(Val::default());
             }
             ("rename" | "copy" | "move" | "copy_to" | "move_to", Lang::Ruby | Lang::Perl) if recv.is_some_and(|r| r.from == "path") => {
@@ -128,11 +150,60 @@ impl Found<'_, '_> {
                     self.effect('F', &r);
                 }
                 self.effect('T', arg(0));
+                self.brought(&r, arg(0), if last.starts_with("copy") { Brings::Copied { follow: true } } else { Brings::Moved });
                 return Some(Val::default());
             }
             _ => {}
         }
         None
+    }
+
+    /// How a call of the table brings its first argument to the second one; none where it does not.
+    fn how(&self, name: &str, effects: &str, a: &Args) -> Option<Brings> {
+        match effects {
+            "0F 1T" | "0F 1F" => Some(Brings::Moved),
+            "1T" => Some(Brings::Copied { follow: self.lang != Lang::Python || !a.denies("follow_symlinks") }),
+            "1B" if self.lang == Lang::Python && !a.says("symlinks") => Some(Brings::Flat),
+            "1B" if name.contains("cp_lr") || name.contains("link_entry") => Some(Brings::Tied),
+            "1B" => Some(Brings::Tree { follow: self.lang != Lang::Node }),
+            _ => None,
+        }
+    }
+
+    /// What a call has brought to another place: the picture of the disk has it there.
+    fn brought(&mut self, from: &Val, to: &Val, how: Brings) {
+        let one = |v: &Val| (v.any.len() == 1).then(|| v.any[0].clone()).filter(|path| !path.contains(UNK));
+        let full = one(to).map(|to| self.e.full(&self.sh, &to));
+        let Some(to) = full else { return };
+        let Some(from) = one(from).map(|from| self.e.full(&self.sh, &from)) else {
+            // something came there; nobody knows what
+            self.e.fs.doubt(&to);
+            return;
+        };
+        let name = super::picture::split(&from).1.to_owned();
+        let into = matches!(how, Brings::Moved | Brings::Copied { .. }) && self.e.fs.is_dir(&to);
+        let to = if into { super::picture::join(&to, &name) } else { to };
+        match how {
+            Brings::Moved => self.e.fs.carry(&from, &to, false),
+            Brings::Copied { follow: true } => self.e.fs.copy_of(&from, &to),
+            Brings::Copied { follow: false } => self.e.fs.carry(&from, &to, true),
+            Brings::Flat if self.e.fs.is_dir(&to) => {}
+            Brings::Flat => self.e.fs.leave(&to, false, Left::Dir),
+            Brings::Tied => self.e.fs.doubt(&to),
+            Brings::Tree { follow } => {
+                let from = self.e.fs.at(&from, follow);
+                if from.kind == Some(super::Kind::Dir) && self.e.fs.is_dir(&to) {
+                    let mut budget = super::copy::MAX_TREE;
+                    let mut sh = self.sh.clone();
+                    self.e.copy_tree(&mut sh, &from.path, &to, &mut budget, 0);
+                    if budget == 0 {
+                        self.e.unknown("too many files", &to);
+                    }
+                } else {
+                    self.e.fs.carry(&from.path, &to, true);
+                }
+            }
+        }
     }
 
     /// A link is made: what is written to its name later goes where it leads.
@@ -218,6 +289,11 @@ impl Found<'_, '_> {
             }
             if effects.ends_with('L') && (n.contains("link") || n.contains(".ln")) {
                 self.linked(n, recv, a);
+            }
+            if let Some(how) = self.how(n, effects, a)
+                && let (Some(from), Some(to)) = (a.pos.first().or_else(|| a.named("src")), a.pos.get(1).or_else(|| a.named("dst")))
+            {
+                self.brought(from, to, how);
             }
             return Some(Val::default());
         }

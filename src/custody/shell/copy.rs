@@ -5,20 +5,11 @@ use super::deeds::fd_path;
 use super::engine::{Engine, UNK};
 use super::options::Call;
 use super::picture::{Left, join, split};
-use super::state::Shell;
+use super::state::{Fd, Shell};
 use super::{Ground, Kind};
 
 /// Most entries of a tree that is copied.
 pub(super) const MAX_TREE: usize = 3000;
-
-/// Which files `rsync` takes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Only {
-    /// Those that are at their destination, those that are not; none for both.
-    pub(super) there: Option<bool>,
-    /// Also what looks the same by length and time.
-    pub(super) alike: bool,
-}
 
 impl Engine<'_> {
     /// Sources, and the target that each of them gets.
@@ -55,10 +46,10 @@ impl Engine<'_> {
             }
             if newer {
                 let (fa, fb) = (self.full(sh, &src), self.full(sh, &dst));
-                let (a, b) = (self.fs.at(&fa, true).path, self.fs.at(&fb, true).path);
-                if let (Some(a), Some(b)) = (self.fs.meta(&a), self.fs.meta(&b))
+                let (here, there) = (self.fs.at(&fa, true).path, self.fs.at(&fb, true).path);
+                if let (Some(a), Some(_)) = (self.fs.meta(&here), self.fs.meta(&there))
                     && a.kind == Kind::File
-                    && b.mtime >= a.mtime
+                    && self.fs.newer(&here, &there) == Some(false)
                 {
                     continue;
                 }
@@ -95,13 +86,42 @@ impl Engine<'_> {
             }
             let replace = c.has(&["--remove-destination", "-b", "--backup"]);
             self.copy(sh, &src, &dst, deep, keep, replace);
+            if c.has(&["-p", "-a", "--archive", "--preserve"]) && !from.contains(UNK) && !to.contains(UNK) {
+                self.fs.kept_time(&from, &to);
+            }
         }
         sh.status = None;
+    }
+
+    /// Where a link of the kernel leads that stands for something of the process itself.
+    fn magic_link(&self, sh: &Shell, src: &str) -> Option<String> {
+        let path = join(&sh.cwd, src);
+        if let Some((n, "")) = super::deeds::fd_name(&path) {
+            return match sh.fd(n) {
+                Fd::Read(file, _) | Fd::Both(file, _) | Fd::File(file) => Some(file),
+                _ => None,
+            };
+        }
+        let (process, name) = path.strip_prefix("/proc/")?.split_once('/')?;
+        if !matches!(process, "self" | "thread-self") && !process.contains(UNK) {
+            return None;
+        }
+        match name {
+            "cwd" => Some(self.fs.at(&sh.cwd, true).path),
+            "root" => Some("/".into()),
+            _ => None,
+        }
     }
 
     /// Copies one thing, with all below where `deep`.
     pub(super) fn copy(&mut self, sh: &mut Shell, src: &str, dst: &str, deep: bool, keep: bool, replace: bool) {
         let from = self.full(sh, src);
+        if let Some(target) = self.magic_link(sh, src).filter(|_| keep) {
+            self.act(sh, ActKind::Link, dst, false, false);
+            let to = self.full(sh, dst);
+            self.fs.leave(&to, false, Left::Link(target));
+            return;
+        }
         let kind = if from.contains(UNK) { None } else { self.fs.at(&from, !keep).kind };
         match kind {
             Some(Kind::Dir) => {
@@ -169,7 +189,7 @@ impl Engine<'_> {
     /// Notes that a file becomes a copy of another.
     pub(crate) fn copied(&mut self, sh: &Shell, from: &str, to: &str, follow: bool) {
         // what the command itself has made is no copy of what anybody else made
-        let ground = if self.fs.untouched(from) { Ground::Copied { from: from.into() } } else { Ground::Plain };
+        let ground = if self.fs.untouched(from) { Ground::Copied { from: self.fs.at(from, true).path.into() } } else { Ground::Plain };
         let old = std::mem::replace(&mut self.ground, ground);
         self.act(sh, ActKind::Write, to, follow, false);
         self.ground = old;
@@ -186,6 +206,7 @@ impl Engine<'_> {
         };
         for (name, kind) in names.iter() {
             if *budget == 0 || depth > 40 {
+                *budget = 0;
                 return;
             }
             *budget -= 1;
@@ -215,10 +236,11 @@ impl Engine<'_> {
             if !from.contains(UNK) && self.fs.at(&from, false).kind.is_none() && self.out.unknown.is_empty() {
                 continue;
             }
+            let (here, there) = (self.fs.at(&from, false).path, self.fs.at(&to, false).path);
             if c.has(&["-u", "--update"])
-                && let (Some(a), Some(b)) = (self.fs.meta(&self.fs.at(&from, false).path), self.fs.meta(&self.fs.at(&to, false).path))
+                && let (Some(a), Some(_)) = (self.fs.meta(&here), self.fs.meta(&there))
                 && a.kind == Kind::File
-                && b.mtime >= a.mtime
+                && self.fs.newer(&here, &there) == Some(false)
             {
                 continue;
             }
@@ -281,6 +303,7 @@ impl Engine<'_> {
                 let from = self.full(sh, &src);
                 let content = self.fs.text(&from).map(|t| super::expand::shared(&t));
                 let real = self.fs.at(&from, true).path;
+                self.fs.untie(&self.fs.at(&to, false).path);
                 self.fs.leave(&to, false, Left::File(content));
                 self.fs.tie(&real, &to);
             }
@@ -311,22 +334,5 @@ impl Engine<'_> {
                 self.fs.copy_of(&from, &full);
             }
         }
-    }
-}
-
-impl Only {
-    pub(super) fn of(c: &Call) -> Self {
-        let there = if c.has(&["--existing", "--ignore-non-existing"]) {
-            Some(true)
-        } else if c.has(&["--ignore-existing"]) {
-            Some(false)
-        } else {
-            None
-        };
-        Self { there, alike: c.has(&["-I", "--ignore-times", "-c", "--checksum"]) }
-    }
-
-    pub(super) fn takes(self, there: bool) -> bool {
-        self.there.is_none_or(|wanted| wanted == there)
     }
 }

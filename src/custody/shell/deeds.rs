@@ -81,12 +81,17 @@ impl Engine<'_> {
             }
             path = path.replace(UNK, UNKNOWN_NAME);
         }
-        if matches!(kind, ActKind::Write | ActKind::Mode | ActKind::Create) && follow {
-            if self.fs.doubted(&path) {
-                self.unknown("a file that may be one with another elsewhere", name);
-            }
-            for twin in self.fs.twins(&path) {
-                self.note(kind, twin, true, below);
+        let written = matches!(kind, ActKind::Write | ActKind::Mode | ActKind::Create) && follow;
+        if self.fs.doubted(&path, written) {
+            self.unknown("a file that may be one with another elsewhere", name);
+        }
+        if self.fs.overfull {
+            self.unknown("too many files", name);
+        }
+        if written {
+            let twins = if below { self.fs.twins_below(&path) } else { self.fs.twins(&path) };
+            for twin in twins {
+                self.note(kind, twin, true, false);
             }
         }
         self.note(kind, path, follow, below);

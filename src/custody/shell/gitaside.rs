@@ -5,7 +5,7 @@ use super::gitask::{Repo, Specs};
 use super::gitout;
 use super::gitwords::marks;
 use super::options::Call;
-use super::picture::{join, tidy};
+use super::picture::{Left, join, tidy};
 use super::state::Shell;
 use super::{Kind, patchfile, pattern};
 
@@ -55,6 +55,7 @@ impl Engine<'_> {
                 if verb == "save" {
                     paths.clear();
                 }
+                paths.extend(self.git_listed_paths(sh, r, c));
                 let specs = Specs::new(self, r, &paths);
                 let others = c.has(&["-u", "--include-untracked", "-a", "--all"]);
                 let lines = self.status(r, others);
@@ -65,6 +66,12 @@ impl Engine<'_> {
                         return;
                     }
                 }
+                // git clears up behind itself, where there is anything to lay aside
+                let empty = if others && specs.empty() && (!lines.is_empty() || self.fs.changed_below(&r.top, None)) {
+                    self.untracked_dirs(r, c.has(&["-a", "--all"]))
+                } else {
+                    Vec::new()
+                };
                 let files: Vec<String> = lines
                     .iter()
                     .filter(|l| match l.index {
@@ -73,6 +80,7 @@ impl Engine<'_> {
                         i => !c.has(&["-S", "--staged"]) || i != ' ',
                     })
                     .map(|l| l.path.clone())
+                    .chain(empty)
                     .filter(|p| specs.touches(p))
                     .collect();
                 self.git_files(sh, r, &files, false, &gitout::stash());
@@ -86,7 +94,12 @@ impl Engine<'_> {
         let dir = c.value(&["--directory"]).unwrap_or("").to_owned();
         let (no, yes) = (c.values(&["--exclude"]), c.values(&["--include"]));
         let mut files: Vec<String> = Vec::new();
+        let mut links: Vec<(String, String)> = Vec::new();
         for ch in patchfile::changes(text) {
+            if let (Some(target), Some(n)) = (&ch.link, ch.new.as_ref().and_then(|n| patchfile::strip(n, level))) {
+                let n = join(dir.trim_end_matches('/'), &n);
+                links.push((tidy(&join(base, n.trim_start_matches('/'))), target.clone()));
+            }
             for n in [ch.old, ch.new].into_iter().flatten() {
                 let Some(n) = patchfile::strip(&n, level) else { continue };
                 let n = if dir.is_empty() { n } else { join(&dir, &n) };
@@ -128,7 +141,14 @@ impl Engine<'_> {
         let r = r.cloned().map_or(fallback, |r| Repo { top: String::new(), ..r });
         let files: Vec<String> = files.into_iter().map(|f| f.trim_start_matches('/').to_owned()).collect();
         let r = Repo { top: "/".into(), ..r };
+        for file in &files {
+            // a patch says itself what is a link
+            self.git_plain.insert(format!("/{file}"));
+        }
         self.git_files(sh, &r, &files, false, &gitout::patch(&r.verb));
+        for (at, target) in links.into_iter().filter(|(at, _)| files.iter().any(|file| at[1..] == **file)) {
+            self.fs.leave(&at, false, Left::Link(target));
+        }
     }
 
     pub(super) fn git_apply(&mut self, sh: &mut Shell, r: Option<&Repo>, c: &Call) {
@@ -141,7 +161,7 @@ impl Engine<'_> {
         let mut text = String::new();
         let files: Vec<String> = if c.args.is_empty() { vec!["-".into()] } else { c.args.clone() };
         for f in &files {
-            let t = if f == "-" { self.take(sh, 0) } else { self.content(sh, f) };
+            let t = if f == "-" { self.take(sh, 0) } else { self.patch_content(sh, f) };
             text.push_str(&t);
             text.push('\n');
         }
@@ -194,7 +214,7 @@ impl Engine<'_> {
             text = self.take(sh, 0);
         }
         for f in &c.args {
-            text.push_str(&self.content(sh, f));
+            text.push_str(&self.patch_content(sh, f));
             text.push('\n');
         }
         let top = r.top.clone();

@@ -1,10 +1,9 @@
 //! Questions to git, and the answers as lists of files. Each is asked once for one command.
 
-use super::super::act::ActKind;
 use super::engine::{Engine, UNK};
 use super::picture::{self, join, split, tidy};
 use super::state::Shell;
-use super::{GitAnswer, Ground, Kind, pattern};
+use super::{GitAnswer, Kind, pattern};
 use crate::sys::git::AS_WRITTEN;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -180,16 +179,6 @@ impl Engine<'_> {
         )
     }
 
-    /// Files that differ: `range` is one or two revisions, or `a...b`.
-    pub(crate) fn differ(&mut self, r: &Repo, range: &[&str], filter: Option<&str>) -> Option<Vec<String>> {
-        let mut args =
-            vec!["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-relative"];
-        args.extend(filter);
-        args.extend(range);
-        args.push("--");
-        self.names(r, &args)
-    }
-
     /// One line of text.
     pub(crate) fn word(&mut self, r: &Repo, args: &[&str]) -> Option<String> {
         let a = self.ask(r, args)?;
@@ -201,7 +190,8 @@ impl Engine<'_> {
         if rev.starts_with('-') {
             return None;
         }
-        let rev = format!("{rev}^{{commit}}");
+        // a search for text takes all that follows for the text, and finds a commit anyway
+        let rev = if rev.starts_with(":/") { rev.to_owned() } else { format!("{rev}^{{commit}}") };
         self.word(r, &["rev-parse", "--verify", "-q", &rev])
     }
 
@@ -231,33 +221,6 @@ impl Engine<'_> {
             self.unknown("git could not say which files change", &r.verb);
         }
         answer
-    }
-
-    /// Files that git would write.
-    pub(crate) fn git_files(&mut self, sh: &Shell, r: &Repo, files: &[String], arriving: bool, way_out: &str) {
-        let ground = if let Some(b) = &r.own_branch {
-            Ground::OwnWorktree { branch: b.clone() }
-        } else if arriving {
-            Ground::Arriving
-        } else {
-            Ground::Git { verb: r.verb.clone(), way_out: Some(way_out.to_owned()) }
-        };
-        let old = std::mem::replace(&mut self.ground, ground);
-        for f in files {
-            let p = join(&r.top, f.trim_end_matches('/'));
-            self.act(sh, ActKind::Write, &p, false, f.ends_with('/'));
-        }
-        self.ground = old;
-    }
-
-    /// Files that git would remove.
-    pub(crate) fn git_removes(&mut self, sh: &Shell, r: &Repo, files: &[String], way_out: &str) {
-        let old = std::mem::replace(&mut self.ground, Ground::Git { verb: r.verb.clone(), way_out: Some(way_out.to_owned()) });
-        for f in files {
-            let p = join(&r.top, f.trim_end_matches('/'));
-            self.act(sh, ActKind::Remove, &p, false, f.ends_with('/'));
-        }
-        self.ground = old;
     }
 }
 

@@ -1,6 +1,6 @@
 //! git brings commits in: `merge`, `pull`, `rebase`, `cherry-pick`, `revert`, and what of it is others' work arriving.
 
-use super::engine::Engine;
+use super::engine::{Engine, UNK};
 use super::gitask::Repo;
 use super::gitout;
 use super::options::Call;
@@ -167,27 +167,25 @@ impl Engine<'_> {
             return;
         }
         let dirty = self.dirty(r);
-        for t in &c.args {
+        let mut commits = c.args.clone();
+        if c.has(&["--stdin"]) {
+            commits.extend(self.take(sh, 0).split_whitespace().map(str::to_owned));
+        }
+        if c.has(&["--all", "--branches", "--tags", "--remotes", "--glob", "--not"])
+            || commits.iter().any(|t| t.starts_with('^') || t.contains(UNK))
+        {
+            self.unknown("which commits are taken is not known", &r.verb);
+        }
+        for t in &commits {
             let files = if t.contains("..") {
-                self.names(
+                self.changed(
                     r,
-                    &[
-                        "log",
-                        "--format=",
-                        "--name-only",
-                        "-z",
-                        "--no-renames",
-                        "--no-ext-diff",
-                        "--no-textconv",
-                        "--max-count=500",
-                        t,
-                        "--",
-                    ],
+                    &["log", "--format=", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--max-count=500", t, "--"],
                 )
             } else {
                 let parent = format!("{t}^");
                 self.differ(r, &[&parent, t], None).or_else(|| {
-                    self.names(r, &["show", "--format=", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", t, "--"])
+                    self.changed(r, &["show", "--format=", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", t, "--"])
                 })
             };
             let Some(files) = self.told(r, files) else { continue };

@@ -4,6 +4,7 @@ use super::super::act::ActKind;
 use super::super::patch::{SectionKind, sections};
 use super::engine::{Engine, UNK};
 use super::options::Call;
+use super::picture::Left;
 use super::state::Shell;
 
 /// One file that a patch changes, as it names it.
@@ -13,6 +14,8 @@ pub(crate) struct Change {
     pub(crate) old: Option<String>,
     /// The name after; none for a removed one.
     pub(crate) new: Option<String>,
+    /// Where the link leads that the file is made; a marker where the patch does not say it as a whole.
+    pub(crate) link: Option<String>,
 }
 
 /// A file name in a patch: up to a tab or a date, quotes taken off.
@@ -67,6 +70,10 @@ pub(crate) fn changes(text: &str) -> Vec<Change> {
             let mut real = false;
             while k < lines.len() && !lines[k].starts_with("diff --git ") && !lines[k].starts_with("@@ ") {
                 let m = lines[k];
+                if m.ends_with(" 120000") && !m.starts_with("deleted ") && !m.starts_with("old ") {
+                    let target = lines[k..].iter().take(8).find_map(|l| l.strip_prefix('+').filter(|t| !t.starts_with("++ ")));
+                    c.link = Some(target.map_or_else(|| UNK.to_string(), str::to_owned));
+                }
                 if let Some(n) = m.strip_prefix("rename from ").or_else(|| m.strip_prefix("copy from ")) {
                     c.old = name(&format!("a/{n}")).filter(|_| m.starts_with("rename"));
                     real = true;
@@ -88,17 +95,17 @@ pub(crate) fn changes(text: &str) -> Vec<Change> {
             i = k;
             continue;
         } else if l.starts_with("--- ") && lines.get(i + 1).is_some_and(|n| n.starts_with("+++ ")) {
-            out.push(Change { old: name(&l[4..]), new: lines.get(i + 1).and_then(|n| name(&n[4..])) });
+            out.push(Change { old: name(&l[4..]), new: lines.get(i + 1).and_then(|n| name(&n[4..])), link: None });
             i += 2;
             continue;
         } else if l.starts_with("*** ") && lines.get(i + 1).is_some_and(|n| n.starts_with("--- ")) && !l.ends_with("****") {
-            out.push(Change { old: name(&l[4..]), new: lines.get(i + 1).and_then(|n| name(&n[4..])) });
+            out.push(Change { old: name(&l[4..]), new: lines.get(i + 1).and_then(|n| name(&n[4..])), link: None });
             i += 2;
             continue;
         } else if let Some(n) = l.strip_prefix("Index: ")
             && !lines.iter().skip(i + 1).take(4).any(|x| x.starts_with("--- ") || x.starts_with("*** "))
         {
-            out.push(Change { old: name(n), new: name(n) });
+            out.push(Change { old: name(n), new: name(n), link: None });
         }
         i += 1;
     }
@@ -253,6 +260,10 @@ impl Engine<'_> {
                     continue;
                 }
                 write(self, &mut sub, &t);
+                if let Some(target) = &ch.link {
+                    let full = self.full(&sub, &t);
+                    self.fs.leave(&full, false, Left::Link(target.clone()));
+                }
                 if let (Some(o), Some(n)) = (&old, &new)
                     && o != n
                     && text.contains("rename from")

@@ -13,6 +13,11 @@ const QUESTION: usize = 150;
 pub(crate) const MAX_FILE: usize = 256 * 1024;
 /// Most names of one directory.
 pub(crate) const MAX_LIST: usize = 4096;
+/// Most paths that the command has left something at.
+const MAX_LEFT: usize = 8192;
+
+/// Nanoseconds of a second.
+pub(super) const NANOS: i64 = 1_000_000_000;
 
 /// What the command has left at a path.
 #[derive(Clone, Debug)]
@@ -56,15 +61,21 @@ pub(crate) struct Picture<'a> {
     world: &'a dyn World,
     memory: &'a Memory,
     pub(super) left: BTreeMap<String, Left>,
-    /// Names of one file: a write to the first also writes the second.
-    pub(super) hard: Vec<(String, String)>,
+    /// Names of one file that the command has made: a write to one of them writes them all.
+    pub(super) hard: Vec<Vec<String>>,
     pub(super) links: bool,
     /// Directories whose path holds no link, as the picture is now.
     plain: RefCell<HashSet<String>>,
     /// Where a link stands on the real disk, and the command has put something else.
     pub(super) replaced: Vec<String>,
-    /// Directories where the command has put what may be one file with others.
+    /// Where the command has put what may lead elsewhere, or may be one file with others: these paths and all below.
     pub(super) doubtful: Vec<String>,
+    /// When the command has last changed files, by the order in which it does; none where it may be any time.
+    pub(super) times: HashMap<String, Option<i64>>,
+    /// How many changes have got a time.
+    pub(super) turns: i64,
+    /// The command has left more than is kept.
+    pub(super) overfull: bool,
 }
 
 /// Joins a path to a directory, without touching `.` or `..`.
@@ -111,6 +122,9 @@ impl<'a> Picture<'a> {
             plain: RefCell::default(),
             replaced: Vec::new(),
             doubtful: Vec::new(),
+            times: HashMap::new(),
+            turns: 0,
+            overfull: false,
         }
     }
 
@@ -140,7 +154,7 @@ impl<'a> Picture<'a> {
 
     /// `lstat` of a path whose parents hold no links.
     pub(crate) fn meta(&self, path: &str) -> Option<Meta> {
-        let made = |kind| Meta { kind, len: 0, mtime: self.world.now(), mode: 0o755 };
+        let made = |kind| Meta { kind, len: 0, mtime: self.world.now().saturating_mul(NANOS), mode: 0o755 };
         match self.left.get(path) {
             Some(Left::Gone) => return None,
             Some(Left::Dir) => return Some(made(Kind::Dir)),
@@ -346,9 +360,15 @@ impl<'a> Picture<'a> {
         Some(String::from_utf8_lossy(&b).into_owned())
     }
 
+    /// Directories are looked at anew.
+    pub(super) fn forget_plain(&self) {
+        self.plain.borrow_mut().clear();
+    }
+
     /// Notes what the command leaves at a path (links in its parents are followed).
     pub(crate) fn leave(&mut self, path: &str, follow: bool, what: Left) {
-        if self.left.len() > 8192 {
+        if self.left.len() > MAX_LEFT {
+            self.overfull = true;
             return;
         }
         let at = self.at(path, follow);
@@ -360,15 +380,28 @@ impl<'a> Picture<'a> {
             for p in below {
                 self.left.remove(&p);
             }
+            self.untie(&at.path);
         }
-        if matches!(what, Left::Dir | Left::File(_) | Left::From(_))
-            && matches!(self.left.get(&at.path), Some(Left::Gone))
-            && self.memory.meta.borrow().get(&at.path).is_none_or(|m| m.is_some_and(|m| m.kind == Kind::Link))
-            && self.world.read_link(Path::new(&at.path)).is_some()
-        {
+        let was_link = match self.left.get(&at.path) {
+            Some(Left::Gone) => {
+                self.memory.meta.borrow().get(&at.path).is_none_or(|m| m.is_some_and(|m| m.kind == Kind::Link))
+                    && self.world.read_link(Path::new(&at.path)).is_some()
+            }
+            None => at.kind == Some(Kind::Link) && self.origin(&at.path).is_ok_and(|real| real == at.path),
+            Some(_) => false,
+        };
+        if matches!(what, Left::Dir | Left::File(_) | Left::From(_)) && was_link {
             self.replaced.push(at.path.clone());
         }
         self.plain.borrow_mut().retain(|dir| !dir.strip_prefix(&at.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+        match what {
+            // its time is the one of what it was before
+            Left::From(_) | Left::Gone => self.times.remove(&at.path),
+            _ => {
+                let now = self.next_time();
+                self.times.insert(at.path.clone(), now)
+            }
+        };
         self.left.insert(at.path, what);
     }
 }

@@ -2,12 +2,83 @@
 
 use super::super::act::ActKind;
 use super::call::remote;
-use super::copy::{MAX_TREE, Only};
+use super::copy::MAX_TREE;
 use super::engine::{Engine, UNK};
 use super::options::Call;
-use super::picture::{self, join, split};
+use super::picture::{self, Left, NANOS, join, split};
 use super::state::Shell;
 use super::{Kind, pattern};
+
+/// What becomes of the links that `rsync` comes upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Links {
+    /// They are left out.
+    Left,
+    /// They are made again.
+    Kept,
+    /// What they lead to is copied.
+    Followed,
+}
+
+/// What `rsync` takes, and how.
+#[derive(Debug)]
+struct Takes {
+    /// Those that are at their destination, those that are not; none for both.
+    there: Option<bool>,
+    /// Also what looks the same by length and time.
+    alike: bool,
+    links: Links,
+    /// What links to directories lead to is copied.
+    dirs: bool,
+    /// Links that lead out of the tree are left out.
+    safe: bool,
+    /// A link to a directory at the destination is as good as one.
+    through: bool,
+    /// What is the same in one of these becomes one file with it.
+    twins: Vec<String>,
+    /// Whether it is the same is told in another way than by length, time and mode.
+    loose: bool,
+    /// Rules for names that are left out.
+    kept: Vec<String>,
+}
+
+/// A walk over what is copied.
+struct Walk {
+    takes: Takes,
+    /// Names below the destination that were brought there.
+    copied: Vec<String>,
+    budget: usize,
+}
+
+impl Takes {
+    fn of(c: &Call, twins: Vec<String>, kept: Vec<String>) -> Self {
+        let there = if c.has(&["--existing", "--ignore-non-existing"]) {
+            Some(true)
+        } else if c.has(&["--ignore-existing"]) {
+            Some(false)
+        } else {
+            None
+        };
+        let links = if c.has(&["-L", "--copy-links"]) {
+            Links::Followed
+        } else if c.has(&["-a", "-l", "--archive", "--links"]) && !c.has(&["--no-links", "--no-l"]) {
+            Links::Kept
+        } else {
+            Links::Left
+        };
+        Self {
+            there,
+            alike: c.has(&["-I", "--ignore-times", "-c", "--checksum"]),
+            links,
+            dirs: c.has(&["-k", "--copy-dirlinks"]),
+            safe: c.has(&["--safe-links"]),
+            through: c.has(&["-K", "--keep-dirlinks"]),
+            twins,
+            loose: c.has(&["-c", "--checksum", "--size-only", "--modify-window", "-@", "--no-perms", "--no-p"]),
+            kept,
+        }
+    }
+}
 
 /// Whether rsync's excludes leave a path out.
 pub(super) fn left_out(kept: &[String], rel: &str, dir: bool) -> bool {
@@ -98,60 +169,69 @@ impl Engine<'_> {
         if remote(to) {
             return;
         }
-        if c.value(&["--link-dest"]).is_some() {
-            let full = self.full(sh, to);
+        let full = self.full(sh, to);
+        let takes = Takes::of(c, c.values(&["--link-dest"]).into_iter().map(|dir| join(&full, dir)).collect(), kept);
+        if !takes.twins.is_empty() && (takes.loose || c.args.iter().any(|word| remote(word))) {
             self.fs.doubt(&full);
         }
-        let links = c.has(&["-a", "-l", "--archive", "--links"]) && !c.has(&["-L", "--copy-links", "--no-links", "-k", "--copy-dirlinks"]);
         let list = c.value(&["--files-from"]).map(str::to_owned).map(|f| if f == "-" { self.take(sh, 0) } else { self.content(sh, &f) });
-        let deep = c.has(&["-r", "-a", "--recursive", "--archive", "-d", "--dirs"]) || list.is_some();
-        let mut copied: Vec<String> = Vec::new();
+        let deep = c.has(&["-r", "-a", "--recursive", "--archive", "-d", "--dirs"]);
+        let relative = c.has(&["-R", "--relative"]);
+        let mut walk = Walk { takes, copied: Vec::new(), budget: MAX_TREE };
         for s in sources {
             if remote(s) || s.contains(UNK) {
                 self.act(sh, ActKind::Create, &join(to, &UNK.to_string()), true, false);
                 continue;
             }
             if let Some(l) = &list {
+                if l.contains(UNK) {
+                    self.unknown("a list of files is not known", s);
+                    self.fs.doubt(&full);
+                }
                 for name in l.split(['\n', '\0']).filter(|n| !n.is_empty()) {
-                    let name = name.trim_start_matches('/');
-                    self.act(sh, ActKind::Write, &join(to, name), false, false);
+                    let name = picture::tidy(name);
+                    self.rsync_above(sh, to, &name[1..]);
+                    let from = self.full(sh, &join(s, &name[1..]));
+                    self.rsync_one(sh, &from, to, &name[1..], deep && !c.has(&["-a"]), &mut walk, 0);
                 }
                 continue;
             }
             let from = self.full(sh, s);
             let inside = s.ends_with('/') || s.ends_with("/.") || s == ".";
-            if links && !inside && self.fs.at(&from, false).kind == Some(Kind::Link) {
-                let full = self.full(sh, to);
-                let within = self.fs.is_dir(&full) || to.ends_with('/') || sources.len() > 1;
-                let dst = if within { join(to, split(s).1) } else { to.clone() };
-                self.act(sh, ActKind::Link, &dst, false, false);
-                let full = self.full(sh, &dst);
-                self.fs.carry(&from, &full, true);
+            let kind = self.fs.at(&from, inside).kind;
+            let within = self.fs.is_dir(&full) || to.ends_with('/') || sources.len() > 1;
+            if c.has(&["--mkpath"]) {
+                let dir = if within || kind == Some(Kind::Dir) { to } else { split(to).0 };
+                self.make_dirs(sh, dir);
+            }
+            let base = if relative {
+                // what stands behind `/./` is made anew there
+                let named = s.split_once("/./").map_or(s.as_str(), |parts| parts.1);
+                let named = picture::tidy(named)[1..].to_owned();
+                self.rsync_above(sh, to, &named);
+                named
+            } else if inside {
+                String::new()
+            } else {
+                split(s).1.to_owned()
+            };
+            if kind == Some(Kind::Dir) && !deep {
                 continue;
             }
-            match self.fs.what(&from) {
-                Some(Kind::Dir) if deep => {
-                    let base = if inside || c.has(&["-R"]) { String::new() } else { split(s).1.to_owned() };
-                    let base = if c.has(&["-R", "--relative"]) { s.trim_start_matches('/').to_owned() } else { base };
-                    let mut budget = MAX_TREE;
-                    let only = Only::of(c);
-                    self.rsync_tree(sh, &from, to, &base, &kept, only, &mut copied, &mut budget, 0);
-                    if budget == 0 {
-                        self.unknown("too many files", s);
-                    }
+            if base.is_empty() || kind == Some(Kind::Dir) || relative || within {
+                if !self.fs.is_dir(&full) && !full.contains(UNK) {
+                    self.effect(sh, 'D', to.trim_end_matches('/'), false);
                 }
-                Some(Kind::Dir) => {}
-                _ => {
-                    let full = self.full(sh, to);
-                    let dst =
-                        if self.fs.is_dir(&full) || to.ends_with('/') || sources.len() > 1 { join(to, split(s).1) } else { to.clone() };
-                    if !Only::of(c).takes(self.exists(sh, &dst)) {
-                        continue;
-                    }
-                    self.act(sh, ActKind::Write, &dst, false, false);
-                }
+                self.rsync_one(sh, &from, to, &base, deep, &mut walk, 0);
+            } else {
+                let (dir, name) = split(to);
+                self.rsync_one(sh, &from, dir, name, deep, &mut walk, 0);
+            }
+            if walk.budget == 0 {
+                self.unknown("too many files", s);
             }
         }
+        let (kept, copied) = (walk.takes.kept, walk.copied);
         let deletes = c.opts.iter().any(|(o, _)| o.starts_with("--del"));
         if deletes && !strange {
             let full = self.full(sh, to);
@@ -169,57 +249,92 @@ impl Engine<'_> {
 
     /// Whether `rsync` takes two files for the same without looking into them: length and time. The mode has to be the same as
     /// well, since that is brought along.
-    pub(super) fn alike(&self, sh: &Shell, from: &str, to: &str) -> bool {
+    fn alike(&self, from: &str, to: &str) -> bool {
         let meta = |path: &str| self.fs.meta(&self.fs.at(path, false).path).filter(|meta| meta.kind == Kind::File);
-        matches!((meta(from), meta(&self.full(sh, to))), (Some(a), Some(b)) if (a.len, a.mtime, a.mode) == (b.len, b.mtime, b.mode))
+        matches!((meta(from), meta(to)), (Some(a), Some(b)) if (a.len, a.mtime / NANOS, a.mode) == (b.len, b.mtime / NANOS, b.mode))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a walk that carries its rules along")]
-    pub(super) fn rsync_tree(
-        &mut self,
-        sh: &mut Shell,
-        from: &str,
-        to: &str,
-        rel: &str,
-        kept: &[String],
-        only: Only,
-        copied: &mut Vec<String>,
-        budget: &mut usize,
-        depth: u32,
-    ) {
-        let Some(names) = self.fs.list(from) else { return };
-        if !rel.is_empty() {
-            copied.push(rel.to_owned());
-            let dst = join(to, rel);
-            if !self.exists(sh, &dst) {
-                if only.there == Some(true) {
-                    return;
-                }
-                self.act(sh, ActKind::Create, &dst, false, false);
+    /// The directories above a name that is made anew with its way.
+    fn rsync_above(&mut self, sh: &mut Shell, to: &str, name: &str) {
+        for (i, _) in name.match_indices('/') {
+            let dir = join(to, &name[..i]);
+            if self.what(sh, &dir) != Some(Kind::Dir) {
+                self.effect(sh, 'D', &dir, false);
             }
         }
-        for (name, kind) in names.iter() {
-            if *budget == 0 || depth > 40 {
+    }
+
+    /// One thing is brought to a name below the destination; a directory with all in it, where `deep`.
+    #[expect(clippy::too_many_arguments, reason = "a walk that carries its rules along")]
+    fn rsync_one(&mut self, sh: &mut Shell, from: &str, to: &str, rel: &str, deep: bool, walk: &mut Walk, depth: u32) {
+        if walk.budget == 0 || depth > 40 {
+            walk.budget = 0;
+            return;
+        }
+        walk.budget -= 1;
+        if !rel.is_empty() {
+            walk.copied.push(rel.to_owned());
+        }
+        let dst = if rel.is_empty() { to.to_owned() } else { join(to, rel) };
+        let full = self.full(sh, &dst);
+        let mut kind = self.fs.at(from, rel.is_empty()).kind;
+        if kind == Some(Kind::Link) {
+            let target = self.fs.link(&self.fs.at(from, false).path).map(|link| link.0);
+            let outside = target.as_deref().is_none_or(|target| target.starts_with('/') || target.contains(".."));
+            let dir = walk.takes.dirs && self.fs.is_dir(from);
+            match walk.takes.links {
+                _ if dir => kind = Some(Kind::Dir),
+                Links::Left => return,
+                Links::Kept if walk.takes.safe && outside => return,
+                Links::Kept => {
+                    if walk.takes.there.is_none_or(|wanted| wanted == self.exists(sh, &dst)) {
+                        self.copied(sh, from, &dst, false);
+                        self.fs.carry(from, &full, true);
+                    }
+                    return;
+                }
+                Links::Followed => kind = self.fs.what(from),
+            }
+        }
+        if kind == Some(Kind::Dir) {
+            // a link in the place of a directory makes way for one
+            let there = self.fs.at(&full, false).kind;
+            if there == Some(Kind::Link) && !rel.is_empty() && !walk.takes.through {
+                self.remove(sh, &dst, false);
+            }
+            if !self.exists(sh, &dst) {
+                if walk.takes.there == Some(true) {
+                    return;
+                }
+                self.effect(sh, 'D', &dst, false);
+            }
+            if !deep {
                 return;
             }
-            *budget -= 1;
-            let r = if rel.is_empty() { name.clone() } else { format!("{rel}/{name}") };
-            if left_out(kept, &r, *kind == Kind::Dir) {
-                continue;
-            }
-            if *kind == Kind::Dir {
-                self.rsync_tree(sh, &join(from, name), to, &r, kept, only, copied, budget, depth + 1);
-            } else {
-                copied.push(r.clone());
-                let dst = join(to, &r);
-                if only.takes(self.exists(sh, &dst)) && (only.alike || !self.alike(sh, &join(from, name), &dst)) {
-                    self.copied(sh, &join(from, name), &dst, false);
-                    if *kind == Kind::Link {
-                        let full = self.full(sh, &dst);
-                        self.fs.carry(&join(from, name), &full, true);
-                    }
+            let Some(names) = self.fs.list(from) else { return };
+            for (name, kind) in names.iter() {
+                let r = if rel.is_empty() { name.clone() } else { format!("{rel}/{name}") };
+                if !left_out(&walk.takes.kept, &r, *kind == Kind::Dir) {
+                    self.rsync_one(sh, &join(from, name), to, &r, deep, walk, depth + 1);
                 }
             }
+            return;
+        }
+        let there = self.exists(sh, &dst);
+        if walk.takes.there.is_some_and(|wanted| wanted != there) || !walk.takes.alike && self.alike(from, &full) {
+            return;
+        }
+        self.copied(sh, from, &dst, false);
+        if full.contains(UNK) {
+            return;
+        }
+        match kind {
+            Some(Kind::File) => self.fs.copy_over(from, &full),
+            _ => self.fs.leave(&full, false, Left::File(None)),
+        }
+        let twin = walk.takes.twins.iter().map(|dir| join(dir, rel)).find(|twin| !there && self.alike(from, twin));
+        if let Some(twin) = twin {
+            self.fs.tie(&twin, &full);
         }
     }
 

@@ -72,6 +72,11 @@ impl Args {
         self.named.iter().find(|(k, _)| k == n).map(|(_, v)| v)
     }
 
+    /// Whether a named argument is said to be false.
+    pub(crate) fn denies(&self, word: &str) -> bool {
+        self.raw.windows(3).any(|t| matches!(t, [Tok::Name(n), Tok::Op(_), Tok::Name(no)] if n == word && no == "False"))
+    }
+
     pub(crate) fn says(&self, word: &str) -> bool {
         self.raw.iter().any(|t| matches!(t, Tok::Name(n) if n.contains(word)))
     }

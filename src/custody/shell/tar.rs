@@ -42,6 +42,8 @@ pub(super) struct Tar {
     delete: bool,
     /// Options choose among the files, so that not all of them are packed.
     partly: bool,
+    /// Links are packed as what they lead to.
+    follow: bool,
     /// Members are handed to these, unless they are printed.
     each: Vec<String>,
 }
@@ -70,8 +72,13 @@ impl Engine<'_> {
                         (self.full(sh, &join(&dir, n)), n.trim_start_matches('/').to_owned())
                     })
                     .collect();
-                let list = if t.mode == 'c' && t.exclude.is_empty() && t.transform.is_empty() && !t.partly {
-                    self.packed(&names)
+                let list = if t.mode == 'c'
+                    && t.exclude.is_empty()
+                    && t.transform.is_empty()
+                    && !t.partly
+                    && !t.names.iter().any(|name| name.starts_with('@'))
+                {
+                    self.packed(&names, t.follow)
                 } else {
                     UNK.to_string()
                 };
@@ -160,7 +167,9 @@ impl Engine<'_> {
 
     pub(super) fn tar_args(&mut self, sh: &mut Shell, argv: &[String], t: &mut Tar) {
         let mut queue: Vec<(char, usize)> = Vec::new();
-        let with_value = "fCTXbLgNHFIKV";
+        // another program of that name changes names as `sed` does it
+        let bsd = picture::split(&argv[0]).1 == "bsdtar";
+        let with_value = if bsd { "fCTXbLgNHFIKVs" } else { "fCTXbLgNHFIKV" };
         let mut i = 1;
         let letter = |t: &mut Tar, c: char, v: Option<&String>| match (c, v) {
             ('c' | 'x' | 't' | 'r' | 'u' | 'A', _) => t.mode = c,
@@ -170,6 +179,7 @@ impl Engine<'_> {
             ('O', _) => t.stdout = true,
             ('P', _) => t.absolute = true,
             ('k', _) => t.keep_old = true,
+            ('h', _) => t.follow = true,
             ('X', Some(v)) => t.exclude.push(format!("\0{v}")),
             ('T', Some(v)) => t.names.push(format!("\0{v}")),
             _ => {}
@@ -254,6 +264,7 @@ impl Engine<'_> {
                     "absolute-names" => t.absolute = true,
                     "keep-old-files" | "skip-old-files" => t.keep_old = true,
                     "remove-files" => t.remove = true,
+                    "dereference" => t.follow = true,
                     "exclude" => t.exclude.push(v),
                     "wildcards" => t.wild = true,
                     "transform" | "xform" => t.transform.push(v),
@@ -288,6 +299,7 @@ impl Engine<'_> {
                             Some(glued)
                         };
                         match (c, &v) {
+                            ('s', Some(v)) if bsd => t.transform.push(format!("s{v}")),
                             ('I' | 'F', Some(v)) => t.scripts.push(v.clone()),
                             ('g', Some(v)) => self.effect(sh, 'W', v, false),
                             _ => letter(t, c, v.as_ref()),

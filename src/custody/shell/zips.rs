@@ -27,8 +27,10 @@ impl Engine<'_> {
                 let names: Vec<(String, String)> =
                     c.args[1..].iter().map(|n| (self.full(sh, n), n.trim_start_matches('/').to_owned())).collect();
                 // without -r a directory is packed without what is in it, and an old archive keeps what it has
-                let plain = fresh && c.opts.iter().all(|(o, _)| matches!(o.as_str(), "-r" | "-q" | "-m" | "-9" | "-y"));
-                let list = if plain && c.has(&["-r"]) { self.packed(&names) } else { UNK.to_string() };
+                let plain = fresh && c.opts.iter().all(|(o, _)| matches!(o.as_str(), "-r" | "-q" | "-m" | "-9" | "-y" | "--symlinks"));
+                let follow = !c.has(&["-y", "--symlinks"]);
+                let deep = c.has(&["-r"]) || names.iter().all(|(path, _)| self.fs.at(path, follow).kind != Some(super::Kind::Dir));
+                let list = if plain && deep { self.packed(&names, follow) } else { UNK.to_string() };
                 if list.starts_with(super::engine::MEMBERS) {
                     self.leave_packed(sh, &f, list);
                 } else {

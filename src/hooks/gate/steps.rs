@@ -6,18 +6,24 @@ use crate::custody::Surroundings;
 use crate::custody::act::{Act, ActKind};
 use crate::custody::delegation::{Attempt, Delivery};
 use crate::custody::trail::{self, Grounds, Step};
+use crate::hooks::answer::Answer;
 use crate::hooks::dispatch::Turn;
 use crate::hooks::event::Event;
 use crate::hooks::harness::Adapter;
 use crate::sys::time;
 
+/// The most characters of a hook's reason that the trail keeps.
+const MAX_REASON: usize = 500;
+
 /// Puts a call that a hook has blocked into the trail.
-pub(super) fn remember_hook(adapter: &Adapter, turn: &Turn) {
+pub(super) fn remember_hook(adapter: &Adapter, turn: &Turn, answer: &Answer) {
     let Some(session) = turn.event.session.as_deref() else { return };
     let act = |(kind, path): &(ActKind, PathBuf)| Act { kind: *kind, path: path.clone(), follow: false, below: false };
     let (touched, more) = trail::touched(&turn.acts.iter().map(act).collect::<Vec<_>>(), None);
     let path = turn.acts.first().map_or_else(String::new, |(_, path)| path.to_string_lossy().into_owned());
-    let grounds = Grounds { path, owner: "a hook".to_owned(), why: "hook".to_owned(), decided_by: None, line: None };
+    let reason: String = answer.block.as_deref().unwrap_or_default().trim().chars().take(MAX_REASON).collect();
+    let by = answer.by.as_deref().map(|path| path.to_string_lossy().into_owned());
+    let grounds = Grounds { path, owner: "a hook".to_owned(), why: format!("hook: {reason}"), decided_by: by, line: None };
     let step = Step {
         at: time::to_second(time::now()),
         agent: turn.asker.name().to_owned(),

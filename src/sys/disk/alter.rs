@@ -88,7 +88,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Outcome {
 
 /// The bits that a new file of this process does not get (its umask).
 #[must_use]
-#[cfg_attr(target_os = "linux", expect(clippy::useless_conversion, reason = "elsewhere the number has 16 bits"))]
+#[cfg_attr(target_os = "linux", expect(clippy::useless_conversion, reason = "it is narrower on other systems"))]
 pub fn mask() -> u32 {
     use nix::sys::stat::{Mode, umask};
     let mask = umask(Mode::empty());

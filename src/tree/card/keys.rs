@@ -8,6 +8,7 @@ use super::{CardError, MAX_ITEMS, Remark};
 use crate::text::Sourced;
 use crate::text::header::{self, Field, Header, Status};
 use crate::text::name::AgentId;
+use crate::text::near;
 
 /// The keys of an identity file, taken one by one.
 pub(super) struct Keys<'a> {
@@ -47,6 +48,10 @@ impl<'a> Keys<'a> {
         for field in &header.fields {
             if let Some(meant) = known.iter().find(|key| **key != field.key && key.eq_ignore_ascii_case(&field.key)) {
                 remarks.push(Remark { line: field.line, text: format!("`{}` is not read; the key is `{meant}`", field.key) });
+            } else if !known.contains(&field.key.as_str())
+                && let Some(meant) = near::nearest(&field.key, known.iter().copied()).filter(|meant| header.field(meant).is_none())
+            {
+                remarks.push(Remark { line: field.line, text: format!("`{}` is not read; did you mean `{meant}`?", field.key) });
             }
         }
         Ok(Self { path, bytes, header, known, remarks })
@@ -71,7 +76,7 @@ impl<'a> Keys<'a> {
 
     pub(super) fn id(&mut self, key: &str) -> Result<Sourced<AgentId>, CardError> {
         let Some(text) = self.text(key)? else {
-            let near = self.remarks.iter().find(|remark| remark.text.ends_with(&format!("the key is `{key}`")));
+            let near = self.remarks.iter().find(|remark| remark.text.contains(&format!(" `{key}`")));
             let line = near.map_or(1, |remark| remark.line);
             return Err(CardError { path: self.path.to_owned(), line: Some(line), why: format!("`{key}` is missing") });
         };

@@ -2,6 +2,7 @@
 
 mod daemon;
 mod endings;
+mod lost;
 mod verbs;
 mod wake;
 

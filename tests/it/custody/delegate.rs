@@ -54,6 +54,14 @@ fn what_is_missing_or_not_the_owners_is_refused() {
         assert_eq!(run.code, Some(code), "{args:?}: {run:?}");
         assert!(run.stderr.contains(part), "{args:?}: {}", run.stderr);
     }
+    // A person who stands in the body is the owner, and is told so.
+    world.file("home/repo/bobs/.loci/agent.md", "---\nid: bob\n---\n").file("home/repo/bobs/x.txt", "x\n");
+    for args in [&["--reads", "x.txt"][..], &["--reads", "x.txt", "--target", "x.txt"], &["--reads", "x.txt", "--target", "../free/x.txt"]]
+    {
+        let all: Vec<&str> = ["delegate", "bob", "--idea", "x"].iter().chain(args).copied().collect();
+        let said = world.loci("home/repo/bobs", all).exits(2).stderr;
+        assert!(said.contains("whoever asks from here is bob") && said.contains("hint: cd "), "{args:?}: {said}");
+    }
     // What was read takes one word: the owner may stand behind it.
     let dry = world.loci("home/repo", ["delegate", "--reads", "owned/a.txt", "bob", "--idea", "x", "--dry-run"]).exits(0);
     assert!(dry.stdout.contains("would be"));
@@ -196,7 +204,7 @@ fn a_branch_is_handed_over_without_running_what_the_repository_names() {
     let _ = fs::remove_file(world.path("ran"));
     let run = world.loci("repo", ["delegate", "bob", "--reads", "owned/a.txt", "--idea", "Louder", "--from-branch", "louder"]);
     let run = run.exits(0);
-    assert!(run.stderr.contains("1 files of the branch are not bob's"), "{}", run.stderr);
+    assert!(run.stderr.contains("left out, not bob's: 1 file of the branch"), "{}", run.stderr);
     assert!(!world.path("ran").exists());
     let list = world.loci("repo/owned", ["inbox", "bob", "--json"]).exits(0).json();
     world.loci("repo", ["inbox", "apply", list["messages"][0]["id"].as_str().unwrap()]).exits(1);

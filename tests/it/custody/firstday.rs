@@ -1,5 +1,8 @@
 //! What people meet on their first day: verbs about one thing that have to say the same, and words that help.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use super::verbs::filed;
@@ -212,4 +215,38 @@ fn a_job_that_failed_says_what_it_said() {
     assert!(run.stderr.contains("is stuck: missing") && run.stderr.contains("it said: no harness is there"), "{run:?}");
     let shown = world.loci("r", ["jobs", "show", "n"]).exits(0).stdout;
     assert!(shown.contains("said") && shown.contains("no harness is there"), "{shown}");
+}
+
+#[test]
+fn a_hint_leads_to_what_is_there() {
+    let world = owned(true);
+    let said = |words: &str, code: i32| world.loci("r", words.split(' ')).exits(code).stderr;
+    for (words, hint) in [
+        ("inbox decline 20260101T000000Z-0000000000000000", "loci inbox decline --help"),
+        ("inbox show", "loci inbox show --help"),
+        ("--at . loadout prune", "loci loadout prune --help"),
+        ("frob", "loci --help"),
+        ("inbox tke 1", "loci inbox take"),
+        ("tree nope", "ls -ld "),
+    ] {
+        let text = said(words, 2);
+        assert!(text.contains(&format!("hint: {hint}")), "{words}: {text}");
+    }
+    let text = said("inbox tke 1", 2);
+    assert!(text.contains("`loci inbox` has no verb `tke`") && !text.contains("subcommand"), "{text}");
+    // What is named to look at is there.
+    world.file("r/closed/x", "x\n");
+    fs::set_permissions(world.path("r/closed"), fs::Permissions::from_mode(0o555)).unwrap();
+    let run = world.loci("r", ["new", "closed/a"]);
+    fs::set_permissions(world.path("r/closed"), fs::Permissions::from_mode(0o755)).unwrap();
+    if run.code == Some(2) {
+        let hint = run.stderr.lines().find_map(|line| line.strip_prefix("hint: ls -ld ")).unwrap_or_default();
+        assert!(hint.ends_with("r/closed"), "{}", run.stderr);
+    }
+    // A set that is there is not written over, and what to do is said.
+    world.file("r/agents/al/.loci/skills/k/SKILL.md", "---\nname: k\n---\n");
+    let one = world.loci("r", ["sets", "save", "focus", "--level", "agents/al"]).exits(0).stdout;
+    assert!(one.contains("(1 item)"), "{one}");
+    let again = world.loci("r", ["sets", "save", "focus", "--level", "agents/al"]).exits(2).stderr;
+    assert!(again.contains("something is there already") && again.contains("hint: rm ") && again.contains("focus.yaml"), "{again}");
 }

@@ -200,7 +200,7 @@ fn a_permit_opens_for_a_time_and_never_the_wall() {
     let log = world.path("state/loci/grants.jsonl");
     let whole = fs::read_to_string(&log).unwrap();
     fs::write(&log, format!("{whole}{{\"schema\":1,\"event\":\"gran")).unwrap();
-    assert!(world.loci("home/repo", ["grants"]).exits(0).stderr.contains("1 lines"));
+    assert!(world.loci("home/repo", ["grants"]).exits(0).stderr.contains("1 line of"));
     let ruling = rule(&[at("owned/b.txt")], &alice, &surroundings(&world));
     assert!(ruling.notes.iter().any(|note| note.contains("can't be read")), "{:?}", ruling.notes);
     // The next line starts anew.

@@ -130,7 +130,7 @@ fn a_log_that_lies_fools_no_act() {
     // Nor is a line that was cut off: what stood there before counts.
     fs::write(log(&world, PLACE), format!("{text}{}", &text[..text.len() / 2])).unwrap();
     let run = world.loci(PLACE, ["inbox", "--json"]).exits(0);
-    assert!(run.stderr.contains("can't be read") && run.json()["messages"][0]["shown_from"] == "log", "{}", run.stderr);
+    assert!(run.stderr.contains("unreadable") && run.json()["messages"][0]["shown_from"] == "log", "{}", run.stderr);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn an_answer_that_was_read_goes_when_its_time_is_over() {
     let second =
         inbox::Log::read(&alices).unwrap().list().unwrap().messages.into_iter().find(|message| message.new).unwrap().open().unwrap();
     let run = world.loci("home/repo", ["inbox", "done", &second.id]).exits(0);
-    assert!(run.stderr.contains("1 finished messages"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 finished message"), "{}", run.stderr);
     assert!(alices.find(&answer.key).unwrap().is_none() && alices.find(&second.key).unwrap().is_some());
 }
 

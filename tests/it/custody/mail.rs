@@ -297,7 +297,7 @@ fn the_log_says_where_things_stand_though_it_is_torn() {
     let log = inbox::Log::read(&mailbox).unwrap();
     let contents = log.list().unwrap();
     assert_eq!((contents.messages[0].standing.state, contents.messages[0].standing.again), (State::New, 1));
-    assert!(contents.notes[0].contains("1 lines"), "{:?}", contents.notes);
+    assert!(contents.notes[0].contains("1 line of"), "{:?}", contents.notes);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn finished_mail_and_trails_go_when_their_time_is_over() {
     world.loci("home/repo/owned", ["inbox", "take", &open, "--dry-run"]).exits(0);
     assert!(inbox.join("cur").join(format!("{key}.md")).exists());
     let run = world.loci("home/repo/owned", ["inbox", "take", &open]).exits(0);
-    assert!(run.stderr.contains("1 finished messages and 1 trails"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 finished message and 1 trail"), "{}", run.stderr);
     let names: Vec<String> =
         walkdir::WalkDir::new(&inbox).into_iter().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     assert!(!names.iter().any(|name| name.starts_with(key)), "{names:?}");

@@ -73,6 +73,10 @@ fn owning_says_what_is_wrong() {
     let none = world.loci("r", ["own", "d", "--as", "carol"]).exits(0);
     assert!(none.stderr.contains("there is no agent carol") && none.stderr.contains("hint: loci new agents/carol"), "{}", none.stderr);
     assert!(!world.read("r/d/.loci/owner.md").contains("body:"));
+    // One that is nearly somebody: another body would not help.
+    world.loci("r", ["disown", "d"]).exits(0);
+    let slip = world.loci("r", ["own", "d", "--as", "bbo"]).exits(0).stderr;
+    assert!(slip.contains("did you mean `bob`?") && slip.contains("hint: loci disown d && loci own d --as bob"), "{slip}");
 }
 
 #[test]

@@ -194,3 +194,44 @@ fn a_copy_takes_its_owner_along_and_is_no_write_to_the_wall() {
     world.dir("repo/fresh/.loci");
     assert_eq!(check(&world, "repo", "cp free.txt fresh/.loci/owner.md")["verdict"], "refuse");
 }
+
+#[test]
+fn a_worktree_with_copies_of_others_files_can_be_taken_away() {
+    let Some(world) = clones() else { return };
+    git(&world, "repo", &["worktree", "add", "-q", "-b", "proposal", "../tree"]);
+    git(&world, "repo", &["worktree", "add", "-q", "--detach", "../loose"]);
+    let verdict = |command: &str| check(&world, "repo", command)["verdict"].as_str().unwrap().to_owned();
+    assert_eq!(verdict("git worktree remove --force ../tree"), "allow");
+    // on no branch of its own it holds no proposals
+    assert_eq!(verdict("git worktree remove --force ../loose"), "refuse");
+    // what only the worktree has is nobody's copy
+    world.file("tree/new/.loci/owner.md", "---\nowner: bob\n---\n");
+    assert_eq!(verdict("git worktree remove --force ../tree"), "refuse");
+}
+
+#[test]
+fn what_git_brings_may_be_a_link_or_another_script() {
+    let Some(world) = clones() else { return };
+    let run = |script: &str| {
+        let done = Command::new("sh").args(["-ec", script]).current_dir(world.path("repo")).status().unwrap();
+        assert!(done.success());
+    };
+    run("echo true > run.sh");
+    git(&world, "repo", &["add", "-A"]);
+    git(&world, "repo", &["commit", "-qm", "two"]);
+    git(&world, "repo", &["checkout", "-qb", "links"]);
+    run("ln -s owned l; echo 'touch owned/q' > run.sh; echo y > free.txt");
+    git(&world, "repo", &["add", "-A"]);
+    git(&world, "repo", &["commit", "-qm", "three"]);
+    git(&world, "repo", &["checkout", "-q", "main"]);
+    let verdict = |command: &str| check(&world, "repo", command)["verdict"].as_str().unwrap().to_owned();
+    assert_eq!(verdict("git checkout -q links"), "allow");
+    assert_eq!(verdict("git checkout -q links && touch l/q"), "unknown");
+    assert_eq!(verdict("git checkout -q links && sh run.sh"), "unknown");
+    assert_eq!(verdict("git checkout -q links && echo z > free.txt"), "allow");
+    assert_eq!(verdict("git worktree add -q ../w links && touch ../w/l/q"), "unknown");
+    assert_eq!(verdict("git worktree add -q ../w && echo z > ../w/free.txt"), "allow");
+    assert_eq!(verdict("git clone -q https://h.invalid/x.git x && touch x/y/z"), "unknown");
+    // what is refused still is
+    assert_eq!(verdict("git checkout -q links && echo z > owned/a.txt"), "refuse");
+}

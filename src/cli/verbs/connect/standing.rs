@@ -47,9 +47,14 @@ fn notes(context: &Context, rows: &[Row], reach: &Reach) -> Vec<String> {
     let one = |(adapter, _): &Row| {
         let found: Vec<String> =
             others(context, adapter).iter().filter(|file| calls(file) && !is_user_s(file)).map(|file| context.shown(file)).collect();
-        (!found.is_empty()).then(|| {
-            format!("relays of the project here stand in {}: loci connect {} --check --shared .", found.join(" and "), adapter.name)
-        })
+        let local = adapter.wiring.local.filter(|local| found.iter().any(|file| Path::new(file) == Path::new(local)));
+        let shared = adapter.wiring.shared.filter(|shared| found.iter().any(|file| Path::new(file) == Path::new(shared)));
+        let ways: Vec<String> = [(shared, "shared"), (local, "project")]
+            .into_iter()
+            .filter(|(file, _)| file.is_some())
+            .map(|(_, way)| format!("loci connect {} --check --{way} .", adapter.name))
+            .collect();
+        (!found.is_empty()).then(|| format!("relays of the project here stand in {}: {}", found.join(" and "), ways.join("; ")))
     };
     rows.iter().filter_map(one).collect()
 }

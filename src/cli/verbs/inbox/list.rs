@@ -145,8 +145,7 @@ fn about(context: &Context, message: &Listed<'_>) -> String {
     };
     match standing.held.len() {
         0 => {}
-        1 => about.push_str("1 request"),
-        count => about.push_str(&format!("{count} requests")),
+        held => about.push_str(&shown::count(held, "request", "requests")),
     }
     if standing.again > 0 {
         about.push_str(&format!(" (tried {} times)", standing.again + 1));

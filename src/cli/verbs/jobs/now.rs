@@ -69,7 +69,7 @@ pub(super) fn run(context: &Context, name: &str, dry_run: bool) -> Outcome {
 
 fn report(context: &Context, folder: &Path, name: &str, outcome: Came, at: Option<Timestamp>) -> Outcome {
     let record = record(folder, name)?;
-    let judged = record.as_ref().and_then(|record| record.judged.as_deref()).filter(|judged| at.is_none_or(|at| judged.instant == at));
+    let judged = record.as_ref().and_then(|record| record.past.judged.as_deref()).filter(|judged| at.is_none_or(|at| judged.instant == at));
     let run = judged.and_then(|judged| Run::read(&folder.join("runs").join(&judged.run)));
     context.print(
         || {
@@ -102,10 +102,10 @@ fn record(folder: &Path, name: &str) -> Result<Option<Record>, Failure> {
 fn wait(world: &World, folder: &Path, name: &str, at: Timestamp) -> Result<Option<Came>, Failure> {
     loop {
         if let Some(record) =
-            record(folder, name)?.filter(|record| record.last >= Some(at) && record.running.is_none() && record.retry.is_none())
+            record(folder, name)?.filter(|record| record.last >= Some(at) && record.past.running.is_none() && record.past.retry.is_none())
         {
-            let judged = record.judged.filter(|judged| judged.instant == at).map(|judged| judged.outcome);
-            return Ok(judged.or(record.outcome));
+            let judged = record.past.judged.as_deref().filter(|judged| judged.instant == at).map(|judged| judged.outcome);
+            return Ok(judged.or(record.past.outcome));
         }
         if daemon::running(&world.root.state, &world.root.dir).is_none() {
             let what = format!("failed to wait for {name}: the clock has ended; the next one deals with it");

@@ -73,29 +73,29 @@ fn details(world: &World, job: &Job, what: &str) -> Vec<(&'static str, String)> 
     rows.push(("timeout", format!("{}, then {} to end", duration::show(job.timeout), duration::show(job.kill_grace))));
     if job.retry > 0 {
         let waits: Vec<String> = job.retry_wait.iter().map(|wait| duration::show(*wait)).collect();
-        rows.push(("retry", format!("{} times, after {}", job.retry, waits.join(", "))));
+        rows.push(("retry", format!("{}, after {}", shown::count(job.retry, "time", "times"), waits.join(", "))));
     }
     rows.push(("overlap", format!("{:?}", job.overlap).to_lowercase()));
     if job.beat.is_none() && job.when != When::Mail {
         rows.push(("missed", format!("{:?}, within {}", job.missed, duration::show(job.missed_window)).to_lowercase()));
     }
-    rows.extend(job.max_per_day.map(|most| ("budget", format!("{most} runs a day"))));
+    rows.extend(job.max_per_day.map(|most| ("budget", shown::count(most, "run a day", "runs a day"))));
     rows.extend(job.loadout.as_deref().map(|loadout| match loadout {
         Loadout::Named(name) => ("wears", shown::text(name).to_string()),
         Loadout::Inline(text) => ("wears", shown::text(text).to_string()),
     }));
     let Some(record) = world.records.get(&*job.name) else { return rows };
-    if let Some(running) = &record.running {
+    if let Some(running) = &record.past.running {
         rows.push(("running", shown::text(running).to_string()));
     }
-    if let Some(outcome) = record.outcome {
+    if let Some(outcome) = record.past.outcome {
         let at = record.last.map(|last| format!(" for {}", time::to_second(last))).unwrap_or_default();
-        let held = record.held_by.as_deref().filter(|_| outcome == Came::Held);
+        let held = record.past.held_by.as_deref().filter(|_| outcome == Came::Held);
         let held = held.map(|by| format!(", by {}", shown::text(by))).unwrap_or_default();
         rows.push(("last", format!("{}{at}{held}", outcome.word())));
     }
     let folder = Store::folder(&world.root.state, &world.root.dir).join("runs");
-    if let Some(judged) = &record.judged {
+    if let Some(judged) = &record.past.judged {
         let exit = judged.exit.map(|code| format!(", exit {code}")).unwrap_or_default();
         rows.push(("last run", format!("{} for {}{exit}", judged.outcome.word(), time::to_second(judged.instant))));
         let run = Run::read(&folder.join(&judged.run));
@@ -104,7 +104,7 @@ fn details(world: &World, job: &Job, what: &str) -> Vec<(&'static str, String)> 
         rows.extend(said.map(|said| ("said", said)));
         rows.push(("output", shown::path(&folder.join(&judged.run)).to_string()));
     }
-    let counts = serde_json::to_value(&record.counts).unwrap_or_default();
+    let counts = serde_json::to_value(&record.past.counts).unwrap_or_default();
     let counts: Vec<String> =
         counts.as_object().into_iter().flatten().map(|(name, count)| format!("{} {count}", name.replace('_', "-"))).collect();
     if !counts.is_empty() {

@@ -115,7 +115,7 @@ pub(in crate::cli::verbs) fn standing(root: Root, wakes: Vec<Job>) -> Result<BTr
     let ledger = crate::clock::ledger::read(&root.dir)?;
     let world = World { root, found, trust, records };
     let one = |name: &str, state: String| {
-        let last = world.records.get(name).and_then(|record| record.outcome).map(|outcome| outcome.word());
+        let last = world.records.get(name).and_then(|record| record.past.outcome).map(|outcome| outcome.word());
         (name.to_owned(), Standing { state, last, stuck: ledger.open.contains_key(name) })
     };
     let refused = |error: &LoadError| {
@@ -173,7 +173,7 @@ impl World {
         let now = time::now();
         let known = self.records.get(&*job.name).filter(|record| record.when == job.schedule && record.seen.is_some());
         match known {
-            Some(record) => decide::next(job, record, None),
+            Some(record) => decide::next(&job.when, record, None),
             None => match &job.when {
                 When::Every(_) => Some(now),
                 when => when.next(now, None),

@@ -92,7 +92,7 @@ pub(super) fn show(context: &Context, level: &Level, pieces: &Pieces) -> Outcome
                 .pieces()
                 .map(|piece| {
                     let (files, bytes) = count(piece);
-                    let what = if files == 0 { "-".to_owned() } else { format!("{files} {}, {bytes} bytes", if files == 1 { "file" } else { "files" }) };
+                    let what = if files == 0 { "-".to_owned() } else { format!("{}, {}", shown::count(files, "file", "files"), shown::count(bytes, "byte", "bytes")) };
                     vec![shown::path(piece).to_string(), what]
                 })
                 .collect();

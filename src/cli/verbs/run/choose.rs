@@ -28,7 +28,9 @@ pub(super) fn from_socket(context: &Context, error: SocketError) -> Failure {
             );
             Failure::new("runtime", message).hint(hint)
         }
-        SocketError::Unfit { path, line, .. } => Failure::new("runtime", message).at(&path, line),
+        SocketError::Unfit { path, line, .. } => {
+            Failure::new("runtime", message).at(&path, line).hint(format!("${{EDITOR:-vi}} {}", word(&path)))
+        }
         SocketError::Lacks { name, .. } => {
             let file = sockets::folder(&context.home).join(format!("{name}.md"));
             Failure::new("runtime", message).hint(format!("say how in {}", shown::path(&file)))
@@ -44,9 +46,23 @@ pub(super) fn socket(context: &Context, card: &AgentFile, args: &Args) -> Result
         let text = |word: &OsString| {
             word.to_str().map(str::to_owned).ok_or_else(|| Failure::new("usage", "the words of the command have to be text"))
         };
+        if let Some(name) = args.runtime.as_deref().filter(|name| *name != sockets::COMMAND) {
+            let named = sockets::find(name, &context.home).ok().and_then(|socket| socket.program).unwrap_or_else(|| name.to_owned());
+            let what = format!(
+                "failed to choose a program: `--runtime {}` is {}, and behind `--` stands {}",
+                shown::text(name),
+                shown::text(&named),
+                shown::text(&program.to_string_lossy())
+            );
+            return Err(Failure::new("usage", what).hint(format!(
+                "loci run {} MESSAGE --runtime {}",
+                word(&args.dir),
+                word(Path::new(name))
+            )));
+        }
         let mut socket = find(args.runtime.as_deref().unwrap_or(sockets::COMMAND))?;
         socket.program = Some(text(program)?);
-        socket.headless = rest.iter().map(text).collect::<Result<_, _>>()?;
+        socket.headless = Some(rest.iter().map(text).collect::<Result<_, _>>()?);
         socket.interactive = None;
         return Ok(socket);
     }

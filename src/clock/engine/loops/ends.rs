@@ -27,10 +27,10 @@ impl<P: Processes> Clock<P> {
 
     /// A person has ended a loop whose turn is still on: that ends too.
     pub(super) fn end_turns(&mut self, known: &State, now: Moment) {
-        let on: Vec<Box<str>> = self
+        let on: Vec<std::sync::Arc<str>> = self
             .slots
             .iter()
-            .filter(|(name, slot)| name.starts_with(PREFIX) && slot.record.running.is_some())
+            .filter(|(name, slot)| name.starts_with(PREFIX) && slot.record.past.running.is_some())
             .map(|(name, _)| name.clone())
             .collect();
         let ended = |job: &str| job.strip_prefix(PREFIX).and_then(|name| known.last.get(name)).is_some_and(|last| last.how == How::Ended);

@@ -55,7 +55,7 @@ impl<P: Processes> Clock<P> {
 
     pub(super) fn take_answer(&mut self, active: &Active, job: &str, now: Moment) {
         self.refresh_trust(now);
-        let judged = self.slots.get(job).and_then(|slot| slot.record.judged.clone());
+        let judged = self.slots.get(job).and_then(|slot| slot.record.past.judged.clone());
         let Some(judged) = judged else { return self.schedule_fails(active, "next: nothing is known of its command", now) };
         let said = disk::read_start(&self.store.run_dir(&judged.run).join("out"), MAX_SAID).map(|(said, _)| said).unwrap_or_default();
         let ended = matches!(judged.outcome, Outcome::Unjudged | Outcome::Success);

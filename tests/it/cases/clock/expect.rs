@@ -98,15 +98,15 @@ pub(super) fn check(sim: &mut Sim, one: &Value) -> Said {
             Some(number) => runs.get(usize::try_from(number).unwrap() - 1).cloned(),
             None => runs.last().cloned(),
         };
-        let came = run.and_then(|run| run.outcome).or_else(|| sim.clock.as_ref()?.record(job)?.outcome);
+        let came = run.and_then(|run| run.outcome).or_else(|| sim.clock.as_ref()?.record(job)?.past.outcome);
         return is(came.map_or("nothing", |outcome| outcome.word()));
     }
     if let Some(job) = text("record") {
         let clock = sim.clock.as_ref().unwrap();
         let Some(record) = clock.record(job) else { return Err("no record".to_owned()) };
-        let judged = record.judged.as_deref();
+        let judged = record.past.judged.as_deref();
         for (key, wanted) in one.as_object().unwrap().iter().filter(|(key, _)| *key != "record") {
-            let counts = &record.counts;
+            let counts = &record.past.counts;
             match key.as_str() {
                 "missed" => number(counts.missed, wanted, 1),
                 "skipped_overlap" => number(counts.skipped_overlap, wanted, 1),
@@ -116,8 +116,9 @@ pub(super) fn check(sim: &mut Sim, one: &Value) -> Said {
                 "interrupted" => number(counts.interrupted, wanted, 1),
                 "held" => number(counts.held, wanted, 1),
                 "held_by" => truth(
-                    wanted.as_str() == record.held_by.as_deref() || words(wanted).contains(&record.held_by.as_deref().unwrap_or("")),
-                    || format!("{:?}", record.held_by),
+                    wanted.as_str() == record.past.held_by.as_deref()
+                        || words(wanted).contains(&record.past.held_by.as_deref().unwrap_or("")),
+                    || format!("{:?}", record.past.held_by),
                 ),
                 "exit" => truth(judged.and_then(|judged| judged.exit).map(i64::from) == wanted.as_i64(), || format!("{judged:?}")),
                 "scheduled" => truth(judged.is_some_and(|judged| judged.instant == at(wanted)), || format!("{judged:?}")),
