@@ -84,6 +84,8 @@ pub struct AgentFile {
     pub wake: Vec<String>,
     /// Its active set of hooks; `None` where it declares none.
     pub hooks: Option<Vec<String>>,
+    /// The line that says so.
+    pub hooks_line: Option<usize>,
     /// Globs of what is its memory, and stays behind when it is inherited.
     pub memory: Vec<String>,
     /// Whether sets may switch things in vendor dotdirs.
@@ -216,10 +218,25 @@ pub fn parse_agent(path: &Path, bytes: &[u8]) -> Result<AgentFile, CardError> {
         return Err(keys.fail("wake", format!("`wake` knows delegation, mention and none, not `{odd}`")));
     }
     let hooks = keys.list("hooks")?;
+    let hooks_line = hooks.as_ref().and_then(|_| keys.header.line("hooks"));
     let memory = keys.list("memory")?.unwrap_or_default();
     let vendor = keys.flag("vendor")?.unwrap_or(false);
     let Rest { extra, remarks, text } = keys.rest();
-    Ok(AgentFile { id, description, runtime, parent, wake, hooks, memory, vendor, prompt: text, extra, remarks, path: path.to_owned() })
+    Ok(AgentFile {
+        id,
+        description,
+        runtime,
+        parent,
+        wake,
+        hooks,
+        hooks_line,
+        memory,
+        vendor,
+        prompt: text,
+        extra,
+        remarks,
+        path: path.to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -100,6 +100,15 @@ impl Receipt {
         Ok(disk::list(&folder)?.iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json")).count())
     }
 
+    /// What can be read of each receipt.
+    fn each<T: serde::de::DeserializeOwned>(state: &Path) -> Vec<T> {
+        let folder = Self::folder(state);
+        let entries = disk::list_at_most(&folder, 2 * MAX_READ).ok().flatten().unwrap_or_default();
+        let receipts = entries.into_iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json"));
+        let read = |entry: disk::Entry| disk::read_bounded(&folder.join(entry.name), 64 << 10).ok().flatten();
+        receipts.filter_map(read).filter_map(|data| serde_json::from_slice(&data).ok()).collect()
+    }
+
     /// Of each receipt the harness and the file. One that can't be read says nothing: what the table of names
     /// walls off is walled off without it.
     pub(super) fn files(state: &Path) -> Vec<(String, PathBuf)> {
@@ -108,11 +117,21 @@ impl Receipt {
             harness: String,
             file: PathBuf,
         }
-        let entries = disk::list_at_most(&Self::folder(state), 2 * MAX_READ).ok().flatten().unwrap_or_default();
-        let receipts = entries.into_iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json"));
-        let read = |entry: disk::Entry| disk::read_bounded(&Self::folder(state).join(entry.name), 64 << 10).ok().flatten();
-        let named = receipts.filter_map(read).filter_map(|data| serde_json::from_slice::<Named>(&data).ok());
-        named.map(|named| (named.harness, named.file)).collect()
+        let named = Self::each::<Named>(state);
+        named.into_iter().map(|named| (named.harness, named.file)).collect()
+    }
+
+    /// The folders above a file that were made for other files of ours, outermost first.
+    pub(super) fn folders_above(state: &Path, file: &Path) -> Vec<PathBuf> {
+        #[derive(Deserialize)]
+        struct Made {
+            folders: Vec<PathBuf>,
+        }
+        let made = Self::each::<Made>(state);
+        let mut above: Vec<PathBuf> = made.into_iter().flat_map(|made| made.folders).filter(|folder| file.starts_with(folder)).collect();
+        above.sort_by_key(|folder| folder.components().count());
+        above.dedup();
+        above
     }
 
     /// What stood in the file before, where nothing but the relays has come since (`now` is what

@@ -45,11 +45,11 @@ pub(super) fn take_out(adapter: &Adapter, file: &Path, ground: &Ground<'_>, chan
     let before = read(file)?;
     let kept = Receipt::read(ground.state, adapter.name, file)?;
     let after = bare(adapter, file, before.as_deref(), kept.as_ref(), ground.state)?;
-    if kept.is_some()
-        && let Some(now) = &before
-        && trust::take_back(adapter, ground, file, text(file, Some(now))?, &mut change.plan)?
-    {
-        change.trusted += 1;
+    let mut trusted = None;
+    if let (Some(_), Some(now)) = (&kept, &before) {
+        let (edit, gone) = trust::take_back(adapter, ground, file, text(file, Some(now))?, &mut change.plan)?;
+        change.trusted += usize::from(gone);
+        trusted = edit;
     }
     if let Some(was) = before.clone().filter(|_| before != after) {
         may_write(file)?;
@@ -85,5 +85,6 @@ pub(super) fn take_out(adapter: &Adapter, file: &Path, ground: &Ground<'_>, chan
     if before.is_some() || file == change.file {
         change.edits.push(Edit { file: file.to_owned(), before, after });
     }
+    change.edits.extend(trusted);
     Ok(kept.is_some())
 }

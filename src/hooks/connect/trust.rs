@@ -146,14 +146,20 @@ pub(super) fn give(
 }
 
 /// Adds to a plan that what was written by [`give`] is taken back. `text` is what stands in the settings
-/// still. Whether nothing is kept about it any more.
+/// still. The change of that file, where there is one, and whether nothing is kept about it any more.
 ///
 /// # Errors
 /// As [`give`].
-pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, text: &str, plan: &mut Plan) -> Result<bool, ConnectError> {
-    let Some(path) = kept(adapter, ground) else { return Ok(false) };
+pub(super) fn take_back(
+    adapter: &Adapter,
+    ground: &Ground<'_>,
+    file: &Path,
+    text: &str,
+    plan: &mut Plan,
+) -> Result<(Option<Edit>, bool), ConnectError> {
+    let Some(path) = kept(adapter, ground) else { return Ok((None, false)) };
     let path = place::real(path)?;
-    let Some(receipt) = Receipt::read(ground.state, adapter.name, &path)? else { return Ok(false) };
+    let Some(receipt) = Receipt::read(ground.state, adapter.name, &path)? else { return Ok((None, false)) };
     let lists = super::relay::every(adapter);
     let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
     let before = file::read(&path)?;
@@ -176,8 +182,10 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
             Some(left.into_bytes())
         }
     };
+    let mut edit = None;
     if let Some(was) = before.filter(|before| Some(before) != after.as_ref()) {
         file::may_write(&path)?;
+        edit = Some(Edit { file: path.clone(), before: Some(was.clone()), after: after.clone() });
         plan.steps.push(match after {
             Some(data) => Step::Write { path, data, mode: None, was: Some(was) },
             None => Step::Remove { path, was, mode: 0o600 },
@@ -186,7 +194,7 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, file: &Path, tex
     if !others {
         receipt.remove(plan, ground.state)?;
     }
-    Ok(!others)
+    Ok((edit, !others))
 }
 
 /// What Hermes keeps, without these.
