@@ -33,14 +33,21 @@ impl Listed<'_> {
         self.mailbox.lies_at(&self.key, self.new)
     }
 
+    /// Reads the file, in `cur/` where somebody has taken it since the look at `new/`.
+    fn read(&self) -> Result<(Message, bool), MailError> {
+        match message(&self.path(), &self.key, self.new) {
+            Ok(read) => Ok((read, self.new)),
+            Err(error) => match message(&self.mailbox.lies_at(&self.key, false), &self.key, false) {
+                Ok(read) => Ok((read, false)),
+                Err(_) => Err(error),
+            },
+        }
+    }
+
     /// Takes what is shown from the file.
     fn look(&mut self) -> Result<(), MailError> {
-        let read = message(&self.path(), &self.key, self.new).or_else(|error| {
-            // Somebody has taken it since the look at `new/`.
-            self.new = false;
-            message(&self.path(), &self.key, false).map_err(|_| error)
-        });
-        self.shows = Shows::of(&read?);
+        let (read, new) = self.read()?;
+        (self.shows, self.new) = (Shows::of(&read), new);
         Ok(())
     }
 
@@ -49,7 +56,7 @@ impl Listed<'_> {
     /// # Errors
     /// Where it can't be read.
     pub fn open(&self) -> Result<Message, MailError> {
-        let mut message = message(&self.path(), &self.key, self.new)?.in_full()?;
+        let mut message = self.read()?.0.in_full()?;
         message.standing = self.standing.clone();
         Ok(message)
     }
