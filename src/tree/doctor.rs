@@ -17,6 +17,7 @@ use super::find::{Budget, Item};
 use super::places::{self, Owner, Place, Prune, Spot};
 use super::readings;
 use super::resolve::{self, Level, RootKind};
+use super::secrets;
 use super::slot::{self, Grammar, Row};
 use super::transport::{self, Why};
 use crate::sys::disk::{self, Entry, Kind};
@@ -283,7 +284,7 @@ impl Doctor<'_> {
             None => {
                 // Configuration is small; what is not is looked at by its name only.
                 let Ok(Some(bytes)) = disk::read_bounded(path, MAX_FILE) else { return };
-                if let Some(line) = transport::secret_line(&bytes) {
+                if let Some(line) = secrets::line(&bytes) {
                     self.fails(path, Why::Token, Some(line));
                 } else if path.extension().is_some_and(|ending| ending == "md") {
                     let header = header::parse(&bytes);
