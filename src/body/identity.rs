@@ -1,5 +1,6 @@
 //! Who a body is: its identity files say what they should, and its id is nobody else's.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::template::{Template, TemplateError};
@@ -9,6 +10,7 @@ use crate::sys::disk::{self, Kind, PathError};
 use crate::text::Sourced;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, CardError};
+use crate::tree::climb;
 
 /// Looks whether rendered identity files say what they should: the id asked for, and a whole owner
 /// file where there is one.
@@ -19,6 +21,21 @@ pub fn check(template: &Template, nodes: &[Node], id: &AgentId) -> Result<(), Te
     let find = |rel: &str| nodes.iter().find(|node| node.rel == Path::new(rel)).map(|node| &node.what);
     let unfit = |rel: &str, line: Option<usize>, why: String| TemplateError::Unfit { path: template.path_of(Path::new(rel)), line, why };
     let broken = |rel: &str, error: CardError| unfit(rel, error.line, error.why);
+    let closed: BTreeMap<&Path, &str> = nodes
+        .iter()
+        .filter_map(|node| match node.what {
+            What::Dir => None,
+            What::Link(_) => Some((node.rel.as_path(), "a link")),
+            What::File { .. } => Some((node.rel.as_path(), "a file")),
+        })
+        .collect();
+    for node in nodes {
+        let around = climb::up(&node.rel).skip(1).find_map(|dir| Some((dir, *closed.get(dir)?)));
+        if let Some((dir, what)) = around {
+            let why = format!("it is {what}, and {} is to lie in it: make it a directory", node.rel.display());
+            return Err(TemplateError::Unfit { path: template.path_of(dir), line: None, why });
+        }
+    }
     let Some(What::File { data, .. }) = find(layout::CARD) else {
         return Err(unfit(layout::CARD, None, "its identity file is no file".to_owned()));
     };

@@ -48,7 +48,7 @@ pub fn complete(mut nodes: Vec<Node>, id: &AgentId, copy: bool) -> Vec<Node> {
     }
     for folder in FOLDERS {
         let inside = |node: &Node| node.rel != Path::new(folder) && node.rel.starts_with(folder);
-        if !nodes.iter().any(inside) {
+        if !nodes.iter().any(|node| inside(node) || is_link(node, folder)) {
             // Git keeps no empty directory, and a link to one that is gone dangles.
             add(&mut nodes, Node::file(&format!("{folder}/.gitkeep"), ""));
         }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use super::sockets::Socket;
 use crate::custody::inbox::{self, State};
 use crate::custody::maildir::Mailbox;
-use crate::hooks::declare;
+use crate::hooks::active::Active;
+use crate::hooks::place::Ground;
+use crate::hooks::switches::{self, Silent, Switches};
+use crate::hooks::{declare, find, trust};
 use crate::sys::{disk, shown};
 use crate::tree::card::AgentFile;
 use crate::tree::dotdirs::Dotdirs;
@@ -23,8 +26,10 @@ pub struct Equipped {
     pub name: PathBuf,
     /// The dotdir that it lies in.
     pub dotdir: String,
-    /// Whether it is on.
+    /// Whether it is on: its file is, and, of a hook, nothing keeps it from running.
     pub on: bool,
+    /// Why a hook whose file is on does not run all the same.
+    pub silent: Option<Silent>,
     /// The file as it is called now.
     pub path: PathBuf,
 }
@@ -100,11 +105,16 @@ pub struct Portrait {
     pub notes: Vec<String>,
 }
 
-/// Looks at the body in `dir`, a real directory, whose identity file was read.
+/// Looks at the body in `dir`, a real directory, whose identity file was read; with the hooks of the `home` level and
+/// what the `state` folder says of it.
 #[must_use]
-pub fn of(dir: &Path, card: AgentFile, dotdirs: &Dotdirs, sockets: &[Socket]) -> Portrait {
+pub fn of(dir: &Path, card: AgentFile, dotdirs: &Dotdirs, sockets: &[Socket], [home, state]: [&Path; 2]) -> Portrait {
     let mut notes = Vec::new();
-    let equipped = SECTIONS.into_iter().map(|section| (section, equipped(dir, section, dotdirs))).collect();
+    let mut equipped: BTreeMap<&'static str, Vec<Equipped>> =
+        SECTIONS.into_iter().map(|section| (section, equipped(dir, section, dotdirs))).collect();
+    if let Some(hooks) = equipped.get_mut("hooks").filter(|hooks| !hooks.is_empty() || card.hooks.is_some()) {
+        notes.extend(silence(dir, &card, dotdirs, [home, state], hooks));
+    }
     let waiting = waiting(dir, &mut notes);
     let walked = places::walk(dir, dotdirs, Prune::Foreign);
     notes.extend(walked.diagnostics.iter().map(|one| format!("{}: {}", shown::path(&one.path), one.text)));
@@ -133,9 +143,23 @@ fn equipped(dir: &Path, section: &str, dotdirs: &Dotdirs) -> Vec<Equipped> {
     let here =
         on.chain(off).filter(|(provenance, ..)| provenance.level == dir).filter(|(_, _, _, path)| section != "hooks" || is_hook(path));
     let mut items: Vec<Equipped> =
-        here.map(|(provenance, name, on, path)| Equipped { name, dotdir: provenance.dotdir, on, path }).collect();
+        here.map(|(provenance, name, on, path)| Equipped { name, dotdir: provenance.dotdir, on, silent: None, path }).collect();
     items.sort_by(|a, b| disk::by_bytes(a.name.as_os_str(), b.name.as_os_str()).then_with(|| b.on.cmp(&a.on)));
     items
+}
+
+/// Looks which hooks of the body run, as the relay does; returns what is to be said of the names in its own set.
+fn silence(dir: &Path, card: &AgentFile, dotdirs: &Dotdirs, [home, state]: [&Path; 2], hooks: &mut [Equipped]) -> Vec<String> {
+    let trust = trust::load(state);
+    let around = find::hooks(&Ground { home: Some(home), launch: Some(dir), place: None, dotdirs, trust: &trust, harness: "" });
+    let switches = Switches::of(&Active::default(), state, Some(dir));
+    for hook in hooks.iter_mut().filter(|hook| hook.on) {
+        hook.silent = around.all.iter().find(|one| one.found.path == hook.path).and_then(|one| switches.silence(one));
+        hook.on = hook.silent.is_none();
+    }
+    let place = format!("{}{}", shown::path(&card.path), card.hooks_line.map(|line| format!(":{line}")).unwrap_or_default());
+    let unknown = switches::unknown(card, &around.all);
+    unknown.into_iter().map(|(name, near)| format!("{place}: {}", switches::unknown_words(name, near))).collect()
 }
 
 /// Whether a file of a hooks folder says that it is one: what else lies there is a helper of theirs.

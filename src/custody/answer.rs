@@ -7,7 +7,7 @@ use super::capture::cut_at;
 use super::delegation::{Read, key, sent_log};
 use super::fence;
 use super::find;
-use super::inbox::{self, Message};
+use super::inbox::{self, Begun, Message};
 use super::jail;
 use super::letter::{self, Field, Kind, Letter};
 use super::maildir::{MAX_LETTER, MailError, Mailbox, Placed};
@@ -73,8 +73,18 @@ fn body_of_sender(message: &Message, id: &AgentId, home: &Path) -> Result<PathBu
     }
 }
 
-/// Answers a message: the answer goes into the sender's inbox first, then the log says so. Run again
-/// after it was killed in between, it files nothing twice.
+/// The answer that was begun before, where it is another one than this: it may be with the sender already, and has to be
+/// finished instead.
+#[must_use]
+pub fn begun(message: &Message, by: &str, state: inbox::State, text: &str) -> Option<Begun> {
+    let first = message.standing.begun.as_deref()?;
+    let same = first.state == state && first.by == by && first.text == mask::mask(text).0;
+    (!same).then(|| first.clone())
+}
+
+/// Answers a message: the log says that it is begun, the answer goes into the sender's inbox, then the log says that it is
+/// given. Run again after it was killed in between, it files nothing twice; whoever says something else then is told by
+/// [`begun`].
 ///
 /// # Errors
 /// Where the answer or the log can't be written.
@@ -89,6 +99,14 @@ pub fn answer(
 ) -> Result<Answered, MailError> {
     let (text, _) = mask::mask(text);
     let mut answered = where_to(message, home);
+    // Requests that are held beside the messages share their keys.
+    let held = message.path.parent().is_some_and(|dir| dir.ends_with("held"));
+    if matches!(answered, Answered::To { .. }) && !held && message.standing.begun.is_none() {
+        let mut record = inbox::record(at, &message.key, "answering", by);
+        record["state"] = state.word().into();
+        record["text"] = text.as_str().into();
+        mailbox.log(&record)?;
+    }
     if let Answered::To { id, to, inbox } = &mut answered {
         // A digest that was opened again by a further request is answered anew, though in the same words.
         let held = message.standing.held.len().to_string();

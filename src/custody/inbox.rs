@@ -16,7 +16,7 @@ use crate::sys::time::Timestamp;
 pub use list::{Contents, Listed, Log, NoMessage, list, named};
 pub use message::{Message, held_text, id_of, message, parsed};
 pub use shows::{Shows, Text};
-pub use standing::{Added, Folded, Noted, Standing, State, fold, fold_bytes, last_worked, record};
+pub use standing::{Added, Begun, Folded, Noted, Standing, State, fold, fold_bytes, last_worked, record};
 
 /// Notes in the log that a letter was delivered, with what a list shows of it.
 ///

@@ -54,7 +54,7 @@ impl Default for Machine {
 impl World for Machine {
     fn meta(&self, path: &Path) -> Option<Meta> {
         let meta = disk::look(path).ok()??;
-        let mtime = i64::try_from(meta.mtime_ns.div_euclid(1_000_000_000)).unwrap_or(0);
+        let mtime = i64::try_from(meta.mtime_ns).unwrap_or(0);
         Some(Meta { kind: meta.kind, len: meta.len, mtime, mode: meta.mode })
     }
 

@@ -13,7 +13,6 @@ use serde_json::{Map, Value, json};
 
 pub use report::block_report;
 
-use super::active::{self, Active};
 use super::answer::{Answer, MOST_CHARACTERS};
 use super::event::{Event, Point, Seam, Take};
 use super::find::{self, Hook};
@@ -21,6 +20,7 @@ use super::log::{self, Failure};
 use super::place::{self, Ground};
 use super::run::{self, Said};
 use super::state::{self, Memory, Piece, compose};
+use super::switches::Switches;
 use super::trust::{self, Standing, Trust};
 use crate::custody::act::ActKind;
 use crate::custody::asker::Asker;
@@ -28,7 +28,6 @@ use crate::sys::disk;
 use crate::sys::env::Env;
 use crate::sys::shown;
 use crate::sys::time::{self, Moment};
-use crate::tree::card;
 use crate::tree::dotdirs::Dotdirs;
 
 /// How long all scripts of one event may take together: harnesses wait ten seconds for a relay, custody
@@ -60,44 +59,6 @@ pub struct Turn {
     pub memory: Memory,
     /// What is left of the time for all scripts.
     pub left: Duration,
-}
-
-/// What was said about hooks by name, the nearest first.
-#[derive(Debug)]
-pub struct Switches(Vec<Active>);
-
-impl Switches {
-    /// Collects it: the session's, the body's on this machine, and the body's own file.
-    #[must_use]
-    pub fn of(session: &Active, state: &Path, body: Option<&Path>) -> Self {
-        let mut said = vec![session.clone()];
-        if let Some(body) = body {
-            said.extend(of_body(state, body));
-            let declared = card::agent(body).and_then(Result::ok).and_then(|card| card.hooks);
-            said.extend(declared.map(|names| Active::declared(&names)));
-        }
-        Self(said)
-    }
-
-    /// Whether a hook is on.
-    #[must_use]
-    pub fn are_on(&self, name: &str, home: bool) -> bool {
-        active::is_on(name, home, &self.0.iter().collect::<Vec<_>>())
-    }
-}
-
-/// The file of a body's active set on this machine.
-#[must_use]
-pub fn body_file(state: &Path, body: &Path) -> PathBuf {
-    state.join("hooks").join(format!("{}.json", crate::text::digest::key("hooks", body)))
-}
-
-/// The active set of a body on this machine, where somebody has set one.
-#[must_use]
-pub fn of_body(state: &Path, body: &Path) -> Option<Active> {
-    let data = disk::read_bounded(&body_file(state, body), 1 << 20).ok()??;
-    let record: Value = serde_json::from_slice(&data).ok()?;
-    serde_json::from_value(record.get("active")?.clone()).ok()
 }
 
 impl Turn {

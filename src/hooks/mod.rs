@@ -20,6 +20,7 @@ pub mod place;
 pub mod relay;
 pub mod run;
 pub mod state;
+pub mod switches;
 pub mod tools;
 pub mod trust;
 pub mod typed;

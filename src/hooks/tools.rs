@@ -129,7 +129,7 @@ fn is_own(name: &str) -> bool {
 #[must_use]
 pub fn hides_its_file(input: &Value) -> bool {
     let Value::Object(fields) = input else { return !input.is_null() };
-    let odd = |value: &Value| !matches!(value, Value::Null | Value::String(_)) && value.as_array().is_none_or(|items| !items.is_empty());
+    let odd = |value: &Value| !value.is_string() && value.as_array().is_none_or(|items| !items.is_empty());
     fields.iter().any(|(key, value)| FILE_KEYS.contains(&plain_key(key).as_str()) && odd(value))
 }
 

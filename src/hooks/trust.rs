@@ -5,6 +5,7 @@
 //! is trusted is a list of files with their digests. One that is new or has changed since is as strange as before.
 
 mod inside;
+mod interpreter;
 mod made;
 
 use std::collections::BTreeMap;
@@ -218,12 +219,28 @@ impl Trust {
             return (standing, None);
         }
         let (Some(folder), Some(name)) = (found.path.parent(), found.path.file_name()) else { return (Standing::Unknown, None) };
+        if !self.knows_interpreters(found) {
+            return (Standing::Changed, None);
+        }
         let read = folders.entry(folder.to_owned()).or_insert_with(|| self.known(folder).map(Arc::new));
         let same = |whole: &&mut Arc<Folder>| whole.files.get(Path::new(name)).is_some_and(|piece| piece.bytes == found.bytes);
         match read.as_mut().filter(same) {
             Some(whole) => (standing, Some(Arc::clone(whole))),
             None => (Standing::Changed, None),
         }
+    }
+
+    /// Whether what runs a hook is as it was, where it lies in a directory that the trust in the hook is about.
+    fn knows_interpreters(&self, found: &Found) -> bool {
+        interpreter::named(&found.bytes).all(|program| {
+            let around = self.roots.iter().chain(&self.made);
+            let mut around = around.filter(|root| found.path.starts_with(&root.path) || found.real.starts_with(&root.path));
+            around.all(|root| match interpreter::seen(&root.path, &program) {
+                Ok(None) => true,
+                Ok(Some((path, bytes))) => self.of_digest(&[&path], &digest::sha256(&bytes)).is_trusted(),
+                Err(_) => false,
+            })
+        })
     }
 
     /// A folder as it is, where all of it is trusted.

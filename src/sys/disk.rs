@@ -2,16 +2,17 @@
 
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirEntryExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::fault::step;
 use super::shown;
 
 mod alter;
+mod copy;
 mod read;
 mod rename;
 mod write;
@@ -19,6 +20,7 @@ mod write;
 pub use alter::{
     empty, is_pipe, make_link, make_pipe, mask, remove_dir, remove_file, remove_tree, set_mode, sync_dir, sync_dirs, sync_parent, sync_tree,
 };
+pub use copy::copy_file;
 pub(in crate::sys) use read::open_own;
 pub use read::{any_piece, read, read_bounded, read_end, read_if_there, read_pieces, read_start};
 use read::{open_regular, open_unfollowed, read_at_most};
@@ -265,22 +267,6 @@ fn some_entries(path: &Path, max: usize) -> io::Result<Vec<Entry>> {
 #[must_use]
 pub fn by_bytes(a: &OsStr, b: &OsStr) -> Ordering {
     a.as_bytes().cmp(b.as_bytes())
-}
-
-/// Copies a regular file to a name that is free, with its permission bits; a link is not followed.
-/// Not synced: see [`sync_tree`].
-///
-/// # Errors
-/// Where it can't be read, something is there already, or the write fails.
-pub fn copy_file(from: &Path, to: &Path) -> Outcome {
-    let mut source = tell("read", from, open_unfollowed(from))?;
-    let copied = step("copy", to, || {
-        let mode = source.metadata()?.mode() & 0o7777;
-        let mut target = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
-        io::copy(&mut source, &mut target)?;
-        target.set_permissions(fs::Permissions::from_mode(mode))
-    });
-    tell("copy to", to, copied)
 }
 
 #[cfg(test)]

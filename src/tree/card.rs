@@ -84,6 +84,8 @@ pub struct AgentFile {
     pub wake: Vec<String>,
     /// Its active set of hooks; `None` where it declares none.
     pub hooks: Option<Vec<String>>,
+    /// The line that says so.
+    pub hooks_line: Option<usize>,
     /// Globs of what is its memory, and stays behind when it is inherited.
     pub memory: Vec<String>,
     /// Whether sets may switch things in vendor dotdirs.
@@ -123,18 +125,19 @@ pub fn both(dir: &Path) -> (Card<OwnerFile>, Card<AgentFile>) {
 struct Dotdir {
     path: PathBuf,
     is_link: bool,
+    is_file: bool,
 }
 
 impl Dotdir {
     /// Looks once. What can't be looked at may hold an owner file.
     fn of(dir: &Path) -> Option<Self> {
         let path = dir.join(DOTDIR);
-        let is_link = match disk::look(&path) {
+        let kind = match disk::look(&path) {
             Ok(None) => return None,
-            Ok(Some(meta)) => meta.kind == disk::Kind::Link,
-            Err(_) => false,
+            Ok(Some(meta)) => Some(meta.kind),
+            Err(_) => None,
         };
-        Some(Self { path, is_link })
+        Some(Self { path, is_link: kind == Some(disk::Kind::Link), is_file: kind == Some(disk::Kind::File) })
     }
 
     /// A `.loci` that is a link to nowhere closes: whoever made it meant something by it, perhaps an owner, and a
@@ -142,6 +145,10 @@ impl Dotdir {
     fn owner(&self) -> Card<OwnerFile> {
         if self.is_link && matches!(disk::look_through(&self.path), Ok(None)) {
             return Some(Err(CardError { path: self.path.clone(), line: None, why: "it is a link that leads nowhere".to_owned() }));
+        }
+        // No file can stand below a file: that it can't be read there is no absence.
+        if self.is_file || self.is_link && matches!(disk::look_through(&self.path), Ok(Some(meta)) if meta.kind == disk::Kind::File) {
+            return Some(Err(CardError { path: self.path.clone(), line: None, why: "it is a file, and no directory".to_owned() }));
         }
         let path = self.path.join("owner.md");
         bytes(&path).map(|bytes| parse_owner(&path, &bytes?))
@@ -211,10 +218,25 @@ pub fn parse_agent(path: &Path, bytes: &[u8]) -> Result<AgentFile, CardError> {
         return Err(keys.fail("wake", format!("`wake` knows delegation, mention and none, not `{odd}`")));
     }
     let hooks = keys.list("hooks")?;
+    let hooks_line = hooks.as_ref().and_then(|_| keys.header.line("hooks"));
     let memory = keys.list("memory")?.unwrap_or_default();
     let vendor = keys.flag("vendor")?.unwrap_or(false);
     let Rest { extra, remarks, text } = keys.rest();
-    Ok(AgentFile { id, description, runtime, parent, wake, hooks, memory, vendor, prompt: text, extra, remarks, path: path.to_owned() })
+    Ok(AgentFile {
+        id,
+        description,
+        runtime,
+        parent,
+        wake,
+        hooks,
+        hooks_line,
+        memory,
+        vendor,
+        prompt: text,
+        extra,
+        remarks,
+        path: path.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -301,8 +323,7 @@ mod tests {
         fs::write(dir.join("plain/.loci"), "").unwrap();
         assert!(owner(&dir.join("none")).is_none());
         assert!(owner(&dir.join("file")).is_none());
-        assert!(owner(&dir.join("plain")).is_none() && both(&dir.join("plain")).0.is_none());
-        for there in ["dangling", "dir", "pipe", "loop", "lost"] {
+        for there in ["dangling", "dir", "pipe", "loop", "lost", "plain"] {
             assert!(matches!(owner(&dir.join(there)), Some(Err(_))), "{there}");
             assert!(matches!(both(&dir.join(there)).0, Some(Err(_))), "{there}");
         }

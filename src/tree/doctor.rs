@@ -14,9 +14,10 @@ use super::card::{Card, Remark};
 use super::diagnostic::Diagnostic;
 use super::dotdirs::{self, Dotdir, Dotdirs, GRAPH, IDENTITY, Layer, RENDER, RUNTIME};
 use super::find::{Budget, Item};
+use super::gather;
 use super::places::{self, Owner, Place, Prune, Spot};
 use super::readings;
-use super::resolve::{self, Level, RootKind};
+use super::resolve::{Level, RootKind};
 use super::secrets;
 use super::slot::{self, Grammar, Row};
 use super::transport::{self, Why};
@@ -164,12 +165,12 @@ impl Doctor<'_> {
         if !self.home_items.contains_key(row.name) {
             let home =
                 Level { root: RootKind::Home, path: self.home.to_owned(), dotdirs: dotdirs::at(self.home, self.dotdirs, &mut Vec::new()) };
-            let found = resolve::one_level(&home, row.name, &[], &mut self.budget, START);
+            let found = gather::one_level(&home, row.name, &[], &mut self.budget, START);
             let items = found.files.into_iter().map(|file| Item { rel: file.rel, path: file.path, real: file.real }).collect();
             self.home_items.insert(row.name.to_owned(), items);
         }
         let home = self.home_items.get(row.name).map(Vec::as_slice).unwrap_or_default();
-        let found = resolve::one_level(level, row.name, home, &mut self.budget, START);
+        let found = gather::one_level(level, row.name, home, &mut self.budget, START);
         self.sweep.looked += found.files.len() + found.dropped.len() + found.off.len();
         self.sweep.findings.extend(found.diagnostics.into_iter().map(Finding::from));
     }

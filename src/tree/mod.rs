@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod dotdirs;
 mod duplicates;
 pub mod find;
+mod gather;
 pub mod marks;
 pub mod places;
 pub mod readings;

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use super::diagnostic::Diagnostic;
 use super::dotdirs::{self, Dotdirs, RENDER};
 use super::find::{self, Budget};
+use super::gather;
 use super::places::{Owner, Place};
-use super::resolve::{self, Level, RootKind};
+use super::resolve::{Level, RootKind};
 use super::slot;
 use crate::sys::disk::{self, Kind};
 
@@ -107,7 +108,7 @@ pub fn skills(place: &Path, dotdirs: &Dotdirs, budget: &mut Budget, diagnostics:
     let level = Level { root: RootKind::Launch, path: place.to_owned(), dotdirs: dotdirs::at(place, dotdirs, diagnostics) };
     let mut names = Vec::new();
     for dotdir in level.dotdirs.iter().filter(|dotdir| row.reads(dotdir.layer)) {
-        let Some(real) = resolve::slot_folder(dotdir, &level, row.name, &row, diagnostics) else { continue };
+        let Some(real) = gather::slot_folder(dotdir, &level, row.name, &row, diagnostics) else { continue };
         let path = dotdir.path.join(row.name);
         let place = find::Place { path: &path, real: &real, linked: !real.starts_with(&level.path) };
         let items = find::folder(place, &row, budget, diagnostics).on;

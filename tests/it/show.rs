@@ -53,7 +53,7 @@ fn a_fresh_custodian_is_shown_whole() {
     assert_eq!(
         shown["equipped"],
         json!({
-            "skills": [{ "name": "inbox", "on": true, "dotdir": ".loci", "path": desk.join(".loci/skills/inbox/SKILL.md") }],
+            "skills": [{ "name": "inbox", "on": true, "why": null, "dotdir": ".loci", "path": desk.join(".loci/skills/inbox/SKILL.md") }],
             "rules": [], "agents": [], "hooks": [],
         })
     );
@@ -95,7 +95,7 @@ fn what_is_off_apart_or_not_read_is_said() {
     assert_eq!(shown["owner"], Value::Null);
     let hooks: Vec<(&str, bool)> =
         shown["equipped"]["hooks"].as_array().unwrap().iter().map(|one| (one["name"].as_str().unwrap(), one["on"] == true)).collect();
-    assert_eq!(hooks, [("lint.sh", true), ("off.sh", false)]);
+    assert_eq!(hooks, [("lint.sh", false), ("off.sh", false)], "nobody has trusted the one");
     let item = &shown["equipped"]["skills"][0];
     assert_eq!((item["name"].as_str(), item["on"].as_bool()), (Some("deploy"), Some(false)));
     assert_eq!(shown["equipped"]["rules"][0]["name"], "team/style.md");

@@ -91,7 +91,7 @@ fn ones_own_is_rendered_in_names_contents_and_modes() {
 #[test]
 fn what_leads_out_is_refused() {
     type Make = fn(&Sandbox);
-    let cases: [(&str, Make, &str); 18] = [
+    let cases: [(&str, Make, &str); 21] = [
         ("unset", |s| _ = s.file("t/f", "a\n{{ nobody }}\n"), "t/f:2)"),
         ("syntax", |s| _ = s.file("t/f", "a\n\n{% if %}\n"), "t/f:3)"),
         ("loop", |s| _ = s.file("t/f", "{% for a in b %}{% endfor %}"), "t/f:1)"),
@@ -105,6 +105,9 @@ fn what_leads_out_is_refused() {
         ("link absolute", |s| _ = s.link("t/l", "/etc"), "t/l"),
         ("link by a value", |s| _ = s.link("t/l", "{{ up }}"), "t/l"),
         ("link around", |s| _ = s.link("t/d/l", "../l2/../../x").link("t/l2", "."), "t/d/l"),
+        ("link for the dotdir", |s| _ = s.file("t/real/x", "").link("t/_loci", "real"), "t/_loci"),
+        ("link for a vendor's", |s| _ = s.file("t/real/x", "").link("t/.claude", "real"), "t/.claude"),
+        ("file for the dotdir", |s| _ = s.file("t/_loci", ""), "t/_loci"),
         ("twice", |s| _ = s.file("t/_loci/x", "").file("t/.loci/x", ""), "t/_loci"),
         ("pipe", |s| nix::unistd::mkfifo(&s.path("t/p"), nix::sys::stat::Mode::S_IRWXU).unwrap(), "t/p"),
         ("about", |s| _ = s.file("t/template.md", "---\ndefaults: [a]\n---\n"), "t/template.md:2)"),

@@ -43,7 +43,13 @@ pub(super) fn rename(found: &mut Inheritance, card: &AgentFile, id: &AgentId) ->
             before.is_ok_and(|before| {
                 after.is_ok_and(|after| {
                     let Some(id) = Some(after.id.value.clone()).filter(|one| one == id) else { return false };
-                    let changed = AgentFile { parent: Some(named), remarks: after.remarks.clone(), id: after.id.clone(), ..before };
+                    let changed = AgentFile {
+                        parent: Some(named),
+                        remarks: after.remarks.clone(),
+                        id: after.id.clone(),
+                        hooks_line: after.hooks_line,
+                        ..before
+                    };
                     id == changed.id.value && changed == after
                 })
             })

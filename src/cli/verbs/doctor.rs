@@ -15,10 +15,12 @@ use crate::cli::failure::Failure;
 use crate::cli::output::text_of;
 use crate::cli::{Answer, Outcome};
 use crate::clock::job::LoadError;
-use crate::hooks::declare;
+use crate::hooks::place::Ground;
+use crate::hooks::{declare, find, switches, trust};
 use crate::sys::{disk, shown};
 use crate::tree::doctor::{self, Finding};
-use crate::tree::{dotdirs, real, settings};
+use crate::tree::dotdirs::{self, Dotdirs};
+use crate::tree::{card, real, settings};
 
 /// How much of a hook is looked at for its header, in bytes.
 const HEADER: u64 = 64 << 10;
@@ -43,15 +45,16 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let root = root(context, args.dir.as_deref())?;
     let home = real::real(&context.home, true).path;
     // Broken settings are a finding where they lie; elsewhere they stop the sweep like any verb.
-    let named = match settings::load(&context.home) {
+    let named_dotdirs = match settings::load(&context.home) {
         Ok(settings) => settings.dotdirs,
         Err(_) if home.starts_with(&root) => settings::Settings::default().dotdirs,
         Err(error) => return Err(error.into()),
     };
-    let mut sweep = doctor::sweep(&root, &home, &named);
+    let mut sweep = doctor::sweep(&root, &home, &named_dotdirs);
     sweep.findings.extend(bodies::of(context, &sweep.own, &home));
     for dir in std::mem::take(&mut sweep.own) {
         sweep.findings.extend(hooks(&dir));
+        sweep.findings.extend(named(context, &dir, &named_dotdirs));
         if disk::is_dir(&dir.join(dotdirs::RUNTIME)) {
             sweep.findings.extend(scheduled(context, &dir));
         }
@@ -122,4 +125,20 @@ fn hooks(dir: &Path) -> Vec<Finding> {
         Some(Finding { path, line: None, code: "hook-broken", text: remarks.join("; "), fix })
     };
     entries.filter(|path| disk::is_file(path)).filter_map(bad).collect()
+}
+
+/// The names in the set of hooks of an identity file that no hook has.
+fn named(context: &Context, dir: &Path, dotdirs: &Dotdirs) -> Vec<Finding> {
+    let Some(card) = card::agent(dir).and_then(Result::ok).filter(|card| card.hooks.is_some()) else { return Vec::new() };
+    let trust = trust::load(&context.state);
+    let ground = Ground { home: Some(&context.home), launch: Some(dir), place: None, dotdirs, trust: &trust, harness: "" };
+    let around = find::hooks(&ground);
+    let finding = |(name, near)| Finding {
+        path: card.path.clone(),
+        line: card.hooks_line,
+        code: "hook-unknown",
+        text: switches::unknown_words(name, near),
+        fix: "name a hook of `loci hooks status`; all others are off".to_owned(),
+    };
+    switches::unknown(&card, &around.all).into_iter().map(finding).collect()
 }

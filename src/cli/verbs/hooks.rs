@@ -13,11 +13,11 @@ use crate::cli::near::{self, word};
 use crate::cli::{Answer, Outcome, grant};
 use crate::custody::asker;
 use crate::hooks::active::{self, Active};
-use crate::hooks::dispatch::{self, Switches};
 use crate::hooks::find;
 use crate::hooks::place::Ground;
 use crate::hooks::relay::BUILT_IN;
 use crate::hooks::state::{self, Memory, StateError};
+use crate::hooks::switches::{self, Switches};
 use crate::hooks::{log, trust};
 use crate::sys::{disk, shown};
 use crate::text::near::nearest;
@@ -127,7 +127,7 @@ fn change(context: &Context, verb: &str, names: &[String], whom: &Whom, edit: fn
             format!("session {}", shown::text(session)),
             format!("--session {}", word(Path::new(session))),
         ),
-        Target::Body(body) => (dispatch::body_file(&context.state, body), context.shown(body), format!("--body {}", word(body))),
+        Target::Body(body) => (switches::body_file(&context.state, body), context.shown(body), format!("--body {}", word(body))),
     };
     if !whom.dry_run {
         let command: Vec<String> = names.iter().map(|name| word(Path::new(name))).collect();
@@ -156,7 +156,7 @@ fn change(context: &Context, verb: &str, names: &[String], whom: &Whom, edit: fn
         Target::Body(body) => {
             // Two at once would each take back what the other has said.
             let _held = if whom.dry_run { None } else { Some(near::hold(context, "hooks", &file)?) };
-            let mut active = dispatch::of_body(&context.state, body).unwrap_or_default();
+            let mut active = switches::of_body(&context.state, body).unwrap_or_default();
             edit(&mut active, names);
             if !whom.dry_run {
                 let record = json!({ "schema": 1, "body": body.to_string_lossy(), "active": active });
@@ -255,7 +255,7 @@ fn look(context: &Context, session: Option<&str>, body: Option<&Path>) -> Result
 fn status(context: &Context, args: Status) -> Outcome {
     let seen = look(context, args.session.as_deref(), None)?;
     let failures = log::newest(&context.state, FAILURES)?;
-    let said = seen.body.as_deref().and_then(|body| dispatch::of_body(&context.state, body));
+    let said = seen.body.as_deref().and_then(|body| switches::of_body(&context.state, body));
     context.print(
         || status::report(context, &args, &seen, said.as_ref(), &failures),
         || status::object(&args, &seen, said.as_ref(), &failures),

@@ -274,6 +274,12 @@ fn perform(context: &Context, mailbox: &Mailbox, request: &Request, hash: &str) 
 /// Answers the sender, and tells.
 fn finish(context: &Context, mailbox: &Mailbox, request: &Request, state: State, text: &str) -> Outcome {
     let message = &request.message;
+    if let Some(first) = answer::begun(message, "human", state, text) {
+        answer::answer(mailbox, &context.home, message, &first.by, first.state, &first.text, time::now())?;
+        requests::close_digests(mailbox, time::now())?;
+        context.say(&format!("{} is {} already: that answer was begun before, and is finished now", message.id, first.state.word()));
+        return Ok(Answer::No);
+    }
     let answered = answer::answer(mailbox, &context.home, message, "human", state, text, time::now())?;
     requests::close_digests(mailbox, time::now())?;
     said(context, request, state, &answered, false)

@@ -19,6 +19,7 @@ use crate::cli::output::table;
 use crate::cli::{Answer, Outcome, wardrobe};
 use crate::custody::maildir::Mailbox;
 use crate::custody::{find, requests};
+use crate::hooks::switches::Silent;
 use crate::loadout::history::{self, Active, MatchedBy};
 use crate::loadout::surface::Surface;
 use crate::loadout::{Level, digest};
@@ -52,7 +53,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let Some(card) = card::agent(&dir) else { return nobody(context, &dir) };
     let (sockets, odd) = sockets(context)?;
-    let mut portrait = portrait::of(&dir, card?, &settings::load(&context.home)?.dotdirs, &sockets);
+    let mut portrait = portrait::of(&dir, card?, &settings::load(&context.home)?.dotdirs, &sockets, [&context.home, &context.state]);
     portrait.notes.extend(odd);
     let more = More { owns: owns(context, &portrait), ..more(context, &mut portrait) };
     context.print(|| words(context, &portrait, &more), || object(&portrait, &more))?;
@@ -267,8 +268,12 @@ fn equipped_rows(section: &str, equipped: &std::collections::BTreeMap<&'static s
     }
     let label = |at: usize| if at == 0 { format!("  {section}") } else { String::new() };
     let place = |item: &Equipped| if item.dotdir == ".loci" { String::new() } else { item.dotdir.clone() };
-    let state = |on: bool| if on { "on" } else { "off" }.to_owned();
-    items.iter().enumerate().map(|(at, item)| vec![label(at), item_name(section, item), state(item.on), place(item)]).collect()
+    let state = |item: &Equipped| match item.silent {
+        None => if item.on { "on" } else { "off" }.to_owned(),
+        Some(Silent::Standing(standing)) => format!("does not run: {}", standing.word()),
+        Some(Silent::Off(by)) => format!("off ({})", by.word()),
+    };
+    items.iter().enumerate().map(|(at, item)| vec![label(at), item_name(section, item), state(item), place(item)]).collect()
 }
 
 fn inside(portrait: &Portrait, path: &Path) -> String {
@@ -303,7 +308,7 @@ fn object(portrait: &Portrait, more: &More) -> Value {
         Some(Ok(OwnerFile { owner: id, .. })) => json!({ "id": id.value, "path": id.path.to_string_lossy(), "line": id.line, "why": null }),
         Some(Err(error)) => json!({ "id": null, "path": error.path.to_string_lossy(), "line": error.line, "why": error.why }),
     };
-    let item = |section: &str, item: &Equipped| json!({ "name": item_name(section, item), "on": item.on, "dotdir": item.dotdir, "path": item.path.to_string_lossy() });
+    let item = |section: &str, item: &Equipped| json!({ "name": item_name(section, item), "on": item.on, "why": item.silent.map(Silent::word), "dotdir": item.dotdir, "path": item.path.to_string_lossy() });
     let mut equipped = Map::new();
     for section in SECTIONS {
         let items = portrait.equipped.get(section).map(Vec::as_slice).unwrap_or_default();

@@ -56,6 +56,17 @@ pub struct Added {
     pub reads: Vec<String>,
 }
 
+/// An answer that was begun: it may have gone out, and nothing says yet that it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// What the message becomes by it.
+    pub state: State,
+    /// By whom.
+    pub by: String,
+    /// What.
+    pub text: String,
+}
+
 /// What the log says about one message.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Standing {
@@ -69,6 +80,8 @@ pub struct Standing {
     pub added: Vec<Added>,
     /// The answer, where there is one: when, by whom, what.
     pub answer: Option<Box<Added>>,
+    /// An answer that was begun and is not noted as given.
+    pub begun: Option<Box<Begun>>,
     /// When it was closed, with an answer or without.
     pub closed: Option<String>,
     /// Files in `held/` that belong to it.
@@ -92,10 +105,18 @@ impl Standing {
     }
 
     fn take(&mut self, line: Line<'_>) {
-        let Line { at, by, text, times, reads, held, .. } = line;
+        let Line { at, by, text, times, reads, held, state, .. } = line;
         let times = times.unwrap_or(1).max(1);
         let added = |text: Option<String>, reads| Added { at: at.to_string(), by: by.into_owned(), text: text.unwrap_or_default(), reads };
+        if is_answer(&line.event) {
+            self.begun = None;
+        }
         match &*line.event {
+            "answering" => {
+                let state = [State::Done, State::Declined].into_iter().find(|known| Some(known.word()) == state.as_deref());
+                let Added { by, text, .. } = added(text, reads);
+                self.begun = state.map(|state| Box::new(Begun { state, by, text }));
+            }
             "again" => self.again = self.again.saturating_add(times),
             "added" => self.added.push(added(text, reads)),
             "taken" if !self.state.is_closed() => self.state = State::Taken,
@@ -143,6 +164,7 @@ pub(super) struct Line<'a> {
     #[serde(borrow, default)]
     pub(super) by: Cow<'a, str>,
     text: Option<String>,
+    state: Option<String>,
     pub(super) times: Option<u64>,
     pub(super) worked: Option<String>,
     pub(super) held: Option<String>,
@@ -170,6 +192,7 @@ impl<'a> Line<'a> {
             by: plain("by"),
             // Whether there is an answer is told by the key alone.
             text: record.get("text").map(|text| text.as_str().unwrap_or_default().to_owned()),
+            state: text("state").map(str::to_owned),
             times: record.get("times").and_then(Value::as_u64),
             worked: text("worked").map(str::to_owned),
             held: text("held").map(str::to_owned),
@@ -265,6 +288,11 @@ pub(super) fn line_of<T>(line: &[u8], take: impl FnOnce(&Line<'_>) -> T) -> Opti
     }
 }
 
+/// Whether an event is an answer that was given.
+fn is_answer(event: &str) -> bool {
+    matches!(event, "done" | "declined")
+}
+
 /// Whether an event says that somebody dealt with a message.
 pub(super) fn is_work(event: &str) -> bool {
     matches!(event, "taken" | "applied" | "done" | "declined")
@@ -317,6 +345,12 @@ mod tests {
         let further = one(&[("held", "x"), ("done", "ok"), ("held", "y")]);
         assert_eq!((further.state, further.answer.is_some(), further.closed), (State::New, true, None));
         assert_eq!(one(&[("held", "x"), ("declined", "no"), ("unkept", "")]).state, State::New);
+        let begun = json!({ "at": "t", "key": KEY, "event": "answering", "by": "b", "state": "done", "text": "yes" });
+        let standing = |records: &[Value]| fold(records).remove(KEY).unwrap_or_default();
+        let waits = standing(std::slice::from_ref(&begun));
+        assert_eq!((waits.state, waits.begun.map(|begun| begun.text).as_deref()), (State::New, Some("yes")));
+        let given = [vec![begun], log(&[("done", "yes")])].concat();
+        assert_eq!((standing(&given).state, standing(&given).begun), (State::Done, None));
         assert_eq!(one(&[("from-the-future", "")]).state, State::New);
         assert!(fold(&[json!({ "key": "../../x", "event": "done" }), json!({})]).is_empty());
     }
@@ -354,7 +388,7 @@ mod tests {
 
         /// The quick way and the lenient one say the same of every log.
         #[test]
-        fn both_folds_agree(lines in prop::collection::vec((prop::sample::select(vec!["filed", "again", "added", "taken", "applied", "pruned", "done", "declined", "held", "unkept", "x"]), odd(), odd(), odd(), odd(), 0..16_u8), 0..6)) {
+        fn both_folds_agree(lines in prop::collection::vec((prop::sample::select(vec!["filed", "again", "added", "taken", "applied", "pruned", "done", "declined", "answering", "held", "unkept", "x"]), odd(), odd(), odd(), odd(), 0..16_u8), 0..6)) {
             let records: Vec<Value> = lines.iter().map(|(event, text, held, reads, message, which)| {
                 let mut record = json!({ "at": "t", "key": KEY, "event": event, "by": "b" });
                 for (bit, name, value) in [(1, "text", text), (2, "held", held), (4, "reads", reads), (8, "message", message)] {

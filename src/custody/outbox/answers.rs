@@ -118,7 +118,9 @@ fn said(
     if message.standing.state.is_closed() {
         return Ok(Drained::Dropped("the message is answered already"));
     }
-    let answered = answer::answer(mailbox, &surroundings.home, &message, by, state, &parked.text, at)?;
+    let first = answer::begun(&message, by, state, &parked.text);
+    let (by, state, text) = first.as_ref().map_or((by, state, &parked.text), |first| (first.by.as_str(), first.state, &first.text));
+    let answered = answer::answer(mailbox, &surroundings.home, &message, by, state, text, at)?;
     inbox::settle(mailbox)?;
     Ok(match answered {
         Answered::To { id, to, .. } => Drained::Answered { id, to },

@@ -162,6 +162,9 @@ impl Engine<'_> {
             if let Some(from) = &member.from {
                 self.fs.copy_of(from, &full);
             }
+            // the time is the one in the archive, or now
+            let there = self.fs.at(&full, true).path;
+            self.fs.touched(&there, false);
         }
     }
 

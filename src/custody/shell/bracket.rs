@@ -83,6 +83,7 @@ impl Engine<'_> {
         let m = self.fs.meta(&at.path);
         match op {
             "-e" | "-a" => Some(m.is_some()),
+            "-f" if self.is_pipe(&full) => Some(false),
             "-f" => Some(at.kind == Some(Kind::File)),
             "-d" => Some(at.kind == Some(Kind::Dir)),
             "-L" | "-h" => Some(at.kind == Some(Kind::Link)),
@@ -92,6 +93,7 @@ impl Engine<'_> {
                 None => Some(false),
                 Some(m) => Some(m.kind == Kind::Dir || m.mode & 0o111 != 0),
             },
+            "-p" if self.is_pipe(&full) => Some(true),
             "-p" | "-S" | "-b" | "-c" => Some(at.kind == Some(Kind::Other)),
             "-u" | "-g" | "-k" => Some(false),
             _ => None,
@@ -117,7 +119,8 @@ impl Engine<'_> {
                 }
                 let (ma, mb) = (self.fs.meta(&pa.path), self.fs.meta(&pb.path));
                 match (ma, mb) {
-                    (Some(x), Some(y)) => Some(if op == "-nt" { x.mtime > y.mtime } else { x.mtime < y.mtime }),
+                    (Some(_), Some(_)) if op == "-nt" => self.fs.newer(&pa.path, &pb.path),
+                    (Some(_), Some(_)) => self.fs.newer(&pb.path, &pa.path),
                     (Some(_), None) => Some(op == "-nt"),
                     (None, Some(_)) => Some(op == "-ot"),
                     (None, None) => Some(false),

@@ -17,6 +17,7 @@ impl Engine<'_> {
             return Flow::Next;
         }
         super::fuel::did(2_000 + 4 * argv.iter().map(|a| a.len() + 8).sum::<usize>());
+        self.signalled |= super::traps::sends(&argv);
         if shell {
             if let Some(body) = sh.funcs.get(name).cloned() {
                 return self.function(sh, &body, &argv[1..]);
@@ -55,6 +56,7 @@ impl Engine<'_> {
         sh.locals.push(Vec::new());
         self.depth += 1;
         let flow = self.run(sh, body);
+        self.fire(sh, "RETURN", true);
         self.depth -= 1;
         sh.loops = loops;
         for (name, old) in sh.locals.pop().unwrap_or_default().into_iter().rev() {
@@ -82,7 +84,10 @@ impl Engine<'_> {
             "true" => {}
             "false" => status = Some(1),
             "kill" => {
-                sh.killed = true;
+                if super::traps::sends(argv) {
+                    sh.killed = true;
+                    self.fire_signals(sh);
+                }
                 status = None;
             }
             "cd" | "chdir" => status = self.cd(sh, args),
@@ -201,7 +206,7 @@ impl Engine<'_> {
             "break" | "continue" if sh.loops == 0 => {}
             "break" => return Some(Flow::Break(args.first().and_then(|n| n.parse().ok()).unwrap_or(1))),
             "continue" => return Some(Flow::Continue(args.first().and_then(|n| n.parse().ok()).unwrap_or(1))),
-            "trap" => Self::trap(sh, args),
+            "trap" => self.trap(sh, args),
             "alias" => {
                 for a in args {
                     if let Some((k, v)) = a.split_once('=') {
@@ -269,19 +274,6 @@ impl Engine<'_> {
         Some(Flow::Next)
     }
 
-    fn trap(sh: &mut Shell, args: &[String]) {
-        let args: Vec<&String> = args.iter().filter(|a| *a != "--" && *a != "-p" && *a != "-l").collect();
-        let Some((body, signals)) = args.split_first() else { return };
-        for s in signals {
-            let s = s.strip_prefix("SIG").unwrap_or(s);
-            let s = if s == "0" { "EXIT" } else { s };
-            sh.traps.retain(|(k, _)| k != s);
-            if body.as_str() != "-" {
-                sh.traps.push((s.to_owned(), (*body).clone()));
-            }
-        }
-    }
-
     fn source(&mut self, sh: &mut Shell, args: &[String]) -> Flow {
         let args = if args.first().is_some_and(|a| a == "--") { &args[1..] } else { args };
         let Some(name) = args.first() else { return Flow::Next };
@@ -301,6 +293,7 @@ impl Engine<'_> {
         let saved = (args.len() > 1).then(|| std::mem::replace(&mut sh.args, args[1..].to_vec()));
         sh.sourced += 1;
         let flow = self.script(sh, &text);
+        self.fire(sh, "RETURN", true);
         sh.sourced -= 1;
         if let Some(s) = saved {
             sh.args = s;

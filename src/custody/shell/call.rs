@@ -90,6 +90,10 @@ impl Engine<'_> {
             'U' => {
                 let exists = !full.contains(UNK) && self.fs.what(&full).is_some();
                 self.act(sh, if exists { ActKind::Mode } else { ActKind::Create }, path, true, false);
+                if exists {
+                    let there = self.fs.at(&full, true).path;
+                    self.fs.touched(&there, true);
+                }
                 if !exists && fd_path(&full).is_none() {
                     self.fs.leave(&full, true, Left::File(Some("".into())));
                 }
@@ -110,6 +114,7 @@ impl Engine<'_> {
                 }
             }
             'F' => self.act(sh, ActKind::Rename, path, false, false),
+            'p' => self.make_pipe(sh, path),
             'P' => self.act(sh, ActKind::Create, &format!("{path}{UNK}"), true, false),
             'd' => self.act(sh, ActKind::Create, &picture::join(path, &UNK.to_string()), true, false),
             'B' => self.act(sh, ActKind::Write, path, true, true),
@@ -163,6 +168,12 @@ impl Engine<'_> {
                 match c.args.first() {
                     Some(a) => self.write_text(sh, a, &text),
                     None => self.put(sh, 1, &text),
+                }
+            }
+            "mknod" => {
+                let pipe = c.args.get(1).is_some_and(|kind| kind == "p");
+                if let Some(path) = c.args.first() {
+                    self.effect(sh, if pipe { 'p' } else { 'L' }, path, false);
                 }
             }
             "dd" => self.dd(sh, argv),

@@ -5,7 +5,7 @@ use super::deeds::fd_path;
 use super::engine::{Engine, UNK};
 use super::options::Call;
 use super::picture::{Left, join, split};
-use super::state::Shell;
+use super::state::{Fd, Shell};
 use super::{Ground, Kind};
 
 /// Most entries of a tree that is copied.
@@ -46,10 +46,10 @@ impl Engine<'_> {
             }
             if newer {
                 let (fa, fb) = (self.full(sh, &src), self.full(sh, &dst));
-                let (a, b) = (self.fs.at(&fa, true).path, self.fs.at(&fb, true).path);
-                if let (Some(a), Some(b)) = (self.fs.meta(&a), self.fs.meta(&b))
+                let (here, there) = (self.fs.at(&fa, true).path, self.fs.at(&fb, true).path);
+                if let (Some(a), Some(_)) = (self.fs.meta(&here), self.fs.meta(&there))
                     && a.kind == Kind::File
-                    && b.mtime >= a.mtime
+                    && self.fs.newer(&here, &there) == Some(false)
                 {
                     continue;
                 }
@@ -86,13 +86,42 @@ impl Engine<'_> {
             }
             let replace = c.has(&["--remove-destination", "-b", "--backup"]);
             self.copy(sh, &src, &dst, deep, keep, replace);
+            if c.has(&["-p", "-a", "--archive", "--preserve"]) && !from.contains(UNK) && !to.contains(UNK) {
+                self.fs.kept_time(&from, &to);
+            }
         }
         sh.status = None;
+    }
+
+    /// Where a link of the kernel leads that stands for something of the process itself.
+    fn magic_link(&self, sh: &Shell, src: &str) -> Option<String> {
+        let path = join(&sh.cwd, src);
+        if let Some((n, "")) = super::deeds::fd_name(&path) {
+            return match sh.fd(n) {
+                Fd::Read(file, _) | Fd::Both(file, _) | Fd::File(file) => Some(file),
+                _ => None,
+            };
+        }
+        let (process, name) = path.strip_prefix("/proc/")?.split_once('/')?;
+        if !matches!(process, "self" | "thread-self") && !process.contains(UNK) {
+            return None;
+        }
+        match name {
+            "cwd" => Some(self.fs.at(&sh.cwd, true).path),
+            "root" => Some("/".into()),
+            _ => None,
+        }
     }
 
     /// Copies one thing, with all below where `deep`.
     pub(super) fn copy(&mut self, sh: &mut Shell, src: &str, dst: &str, deep: bool, keep: bool, replace: bool) {
         let from = self.full(sh, src);
+        if let Some(target) = self.magic_link(sh, src).filter(|_| keep) {
+            self.act(sh, ActKind::Link, dst, false, false);
+            let to = self.full(sh, dst);
+            self.fs.leave(&to, false, Left::Link(target));
+            return;
+        }
         let kind = if from.contains(UNK) { None } else { self.fs.at(&from, !keep).kind };
         match kind {
             Some(Kind::Dir) => {
@@ -207,10 +236,11 @@ impl Engine<'_> {
             if !from.contains(UNK) && self.fs.at(&from, false).kind.is_none() && self.out.unknown.is_empty() {
                 continue;
             }
+            let (here, there) = (self.fs.at(&from, false).path, self.fs.at(&to, false).path);
             if c.has(&["-u", "--update"])
-                && let (Some(a), Some(b)) = (self.fs.meta(&self.fs.at(&from, false).path), self.fs.meta(&self.fs.at(&to, false).path))
+                && let (Some(a), Some(_)) = (self.fs.meta(&here), self.fs.meta(&there))
                 && a.kind == Kind::File
-                && b.mtime >= a.mtime
+                && self.fs.newer(&here, &there) == Some(false)
             {
                 continue;
             }

@@ -5,6 +5,7 @@ use super::super::act::ActKind;
 use super::deeds::{fd_name, fd_path};
 pub(crate) use super::marks::{BYTES, MEMBERS, SOURCE, UNK};
 use super::picture::{self, Left, Memory, Picture};
+use super::pipes::Pipes;
 use super::state::{Fd, Flow, Shell};
 use super::syntax::Cmd;
 use super::{GitAnswer, Ground, Input, Kind, Reading, Unknown, Words, World, fuel, parse};
@@ -61,6 +62,10 @@ pub(crate) struct Engine<'a> {
     pub(crate) refs: HashMap<String, String>,
     /// Settings of git that this command itself makes.
     pub(crate) git_config: Vec<(String, String)>,
+    /// Whether the line has made patches under names that are not known.
+    pub(crate) patches_unknown: bool,
+    /// Whether something on this line may send a signal.
+    pub(crate) signalled: bool,
     /// Whether a git command of this line has changed what git goes by.
     pub(crate) git_moved: bool,
     /// Files that git was asked about, and that stay plain files whatever it does.
@@ -69,6 +74,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) git_icase: bool,
     /// Process substitutions that wait for their input: script, buffer, shell.
     pub(crate) waiting: Vec<(String, usize, Shell)>,
+    /// Named pipes that the command makes.
+    pub(super) pipes: Pipes,
 }
 
 /// Follows a command in all its ways.
@@ -91,13 +98,17 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         ground: Ground::Plain,
         refs: HashMap::new(),
         git_config: Vec::new(),
+        signalled: false,
+        patches_unknown: false,
         git_moved: false,
         git_plain: HashSet::new(),
         git_icase: false,
         waiting: Vec::new(),
+        pipes: Pipes::default(),
     };
     let mut plans: std::collections::VecDeque<Vec<bool>> = std::collections::VecDeque::from([Vec::new()]);
     let mut ways = 0;
+    let mut again = false;
     while let Some(plan) = plans.pop_front() {
         if ways == MAX_WAYS || e.steps > MAX_STEPS || fuel::empty() {
             e.unknown("too many ways through this command", "");
@@ -105,6 +116,8 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         }
         ways += 1;
         let given = plan.len();
+        let same = plan.clone();
+        e.pipes.begin(std::mem::take(&mut again));
         e.fork = Fork { plan, taken: Vec::new() };
         e.fs = Picture::new(world, &memory);
         e.bufs.clear();
@@ -112,6 +125,8 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
         e.waiting.clear();
         e.refs.clear();
         e.git_config.clear();
+        e.signalled = false;
+        e.patches_unknown = false;
         e.git_moved = false;
         e.depth = 0;
         let mut sh = e.first_shell();
@@ -126,6 +141,16 @@ pub(crate) fn follow(input: &Input<'_>, world: &dyn World) -> Reading {
             }
         }
         e.end(&mut sh);
+        match e.pipes.changed(&e.fs) {
+            Some(false) => {}
+            Some(true) => {
+                again = true;
+                ways -= 1;
+                plans.push_front(same);
+                continue;
+            }
+            None => e.unknown("what goes through a named pipe", ""),
+        }
         if ways == 1 {
             e.out.cwd_after = (!sh.cwd.contains(UNK)).then(|| PathBuf::from(&sh.cwd));
         } else if e.out.cwd_after.as_ref().is_some_and(|c| c.as_os_str() != sh.cwd.as_str()) {
@@ -220,6 +245,10 @@ impl Engine<'_> {
             return Flow::Next;
         }
         self.depth += 1;
+        // what is read anew knows the aliases that were set before
+        for (name, value) in std::mem::take(&mut sh.new_aliases) {
+            sh.aliases.insert(name, value);
+        }
         let p = self.parsed(text);
         let flow = match &*p {
             Ok(c) => self.run(sh, c),
@@ -248,9 +277,10 @@ impl Engine<'_> {
 
     /// What a shell does when it ends.
     pub(crate) fn end(&mut self, sh: &mut Shell) {
-        let traps = std::mem::take(&mut sh.traps);
+        let mut traps = std::mem::take(&mut sh.traps);
+        traps.extend(super::traps::functions(sh));
         for (signal, body) in traps {
-            let runs = matches!(signal.as_str(), "EXIT" | "ERR" | "DEBUG" | "RETURN") || sh.killed;
+            let runs = matches!(signal.as_str(), "EXIT" | "ERR" | "DEBUG" | "RETURN") || self.may_arrive(sh, &signal);
             if runs && !body.is_empty() {
                 self.script(sh, &body);
             }
@@ -297,6 +327,9 @@ impl Engine<'_> {
                     }
                 }
             }
+            Fd::File(p) | Fd::Both(p, _) if self.into_pipe(&p, text) => {}
+            // where in the file is not known
+            Fd::Both(p, _) => self.fs.leave(&p, true, Left::File(None)),
             Fd::File(p) => {
                 let old = self.fs.text(&p).unwrap_or_default();
                 if old.len() + text.len() <= MAX_TEXT {
@@ -305,7 +338,7 @@ impl Engine<'_> {
                     self.fs.leave(&p, true, Left::File(None));
                 }
             }
-            Fd::Term | Fd::Null | Fd::In(_) | Fd::Read(..) | Fd::Both(..) => {}
+            Fd::Term | Fd::Null | Fd::In(_) | Fd::Read(..) => {}
         }
     }
 

@@ -166,6 +166,16 @@ impl Engine<'_> {
                 continue;
             }
             self.effect(sh, 'U', a, false);
+            if c.has(&["-d", "-t", "-r", "--date", "--reference"]) {
+                let told = c.value(&["-d", "--date"]).and_then(|date| date.strip_prefix('@')?.parse::<i64>().ok());
+                match (c.value(&["-r", "--reference"]).map(str::to_owned), told) {
+                    (Some(other), _) => {
+                        let other = self.full(sh, &other);
+                        self.fs.kept_time(&other, &full);
+                    }
+                    (None, told) => self.fs.dated(&full, told),
+                }
+            }
         }
         sh.status = None;
     }

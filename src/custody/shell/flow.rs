@@ -20,6 +20,14 @@ impl Engine<'_> {
         }
         self.depth += 1;
         let flow = self.run_inner(sh, c);
+        if !sh.traps.is_empty()
+            && flow == Flow::Next
+            && sh.tested == 0
+            && sh.status != Some(0)
+            && matches!(c, Cmd::Simple { .. } | Cmd::Pipe(_) | Cmd::Subshell(_) | Cmd::Arith(_) | Cmd::Test(_))
+        {
+            self.fire(sh, "ERR", sh.status.is_some());
+        }
         self.depth -= 1;
         flow
     }
@@ -157,7 +165,12 @@ impl Engine<'_> {
     /// A copy for `( … )`, `$( … )`, a stage of a pipeline or a background job.
     pub(crate) fn subshell(&self, sh: &Shell) -> Shell {
         let mut sub = sh.clone();
-        sub.traps.clear();
+        sub.trapped |= !sh.traps.is_empty();
+        sub.traps.retain(|(name, _)| match name.as_str() {
+            "DEBUG" | "RETURN" => sh.opts.functrace,
+            "ERR" => sh.opts.errtrace,
+            _ => false,
+        });
         sub
     }
 

@@ -5,6 +5,7 @@ use super::Ground;
 use super::engine::{Engine, UNK};
 use super::gitask::{Repo, clone_name};
 use super::gitout;
+use super::gitsettings::key;
 use super::gitwords::{QUIET, marks, moves};
 use super::options::Call;
 use super::options::parse;
@@ -33,12 +34,17 @@ impl Engine<'_> {
                     g.dir = join(&g.dir, &next);
                     i += 1;
                 }
-                "-c" | "--config-env" => {
+                "-c" => {
                     let (k, v) = next.split_once('=').unwrap_or((&next, "true"));
-                    let v = if a == "-c" { v.to_owned() } else { self.var(sh, v).unwrap_or_default() };
-                    g.config.push((k.to_lowercase(), v));
+                    g.config.push((key(k), v.to_owned()));
                     i += 1;
                 }
+                "--config-env" => {
+                    g.config.extend(self.git_from_variable(sh, &next));
+                    i += 1;
+                }
+                a if a.starts_with("--config-env=") => g.config.extend(self.git_from_variable(sh, &a[13..])),
+                a if a.starts_with("--exec-path=") => self.unknown("a place that git takes its own programs from", &a[12..]),
                 "--git-dir" => {
                     g.git_dir = Some(next);
                     i += 1;
@@ -47,8 +53,8 @@ impl Engine<'_> {
                     g.work_tree = Some(next);
                     i += 1;
                 }
-                "--namespace" | "--super-prefix" | "--exec-path" if a != "--exec-path" => i += 1,
-                "--version" | "--help" | "-h" | "--html-path" | "--man-path" | "--info-path" => return,
+                "--namespace" | "--super-prefix" | "--attr-source" | "--shallow-file" => i += 1,
+                "--version" | "--exec-path" | "--html-path" | "--man-path" | "--info-path" => return,
                 a if a.starts_with("--git-dir=") => g.git_dir = Some(a[10..].to_owned()),
                 a if a.starts_with("--work-tree=") => g.work_tree = Some(a[12..].to_owned()),
                 "--icase-pathspecs" => self.git_icase = true,
@@ -63,7 +69,9 @@ impl Engine<'_> {
         g.config = own;
         self.git_settings_here(sh, &mut g);
         self.git_included(sh, &mut g.config);
+        let help = argv[..i.min(argv.len())].iter().any(|word| matches!(word.as_str(), "--help" | "-h"));
         let Some(verb) = argv.get(i).cloned() else { return };
+        let verb = if help { "help".to_owned() } else { verb };
         if g.dir.contains(UNK) || verb.contains(UNK) {
             self.unknown("git works in a place that is not known", &verb);
             return;
@@ -76,7 +84,7 @@ impl Engine<'_> {
         let mut sub = sh.clone();
         sub.cwd.clone_from(&g.dir);
         // an alias that this command itself brings along
-        if let Some((_, v)) = g.config.iter().rev().find(|(k, _)| *k == format!("alias.{verb}")) {
+        if let Some((_, v)) = g.config.iter().rev().find(|(k, _)| *k == key(&format!("alias.{verb}"))) {
             let v = v.clone();
             self.git_alias(&mut sub, g, &v, rest, depth);
             return;
@@ -86,6 +94,7 @@ impl Engine<'_> {
         let c = parse(marks(verb), &words);
         self.by = format!("git {verb}");
         if c.has(&["-h", "--help"]) && rest.len() == 1 {
+            self.git_programs(&mut sub, g, "help", &c);
             return;
         }
         self.git_programs(&mut sub, g, verb, &c);
@@ -130,6 +139,7 @@ impl Engine<'_> {
             return;
         };
         r.verb = format!("git {verb}");
+        let c = self.git_revisions(&r, verb, c, rest);
         self.hooks(&mut sub, g, &r, verb, &c);
         self.by = format!("git {verb}");
         if c.has(&["--abort"]) {
@@ -200,6 +210,10 @@ impl Engine<'_> {
             },
             "submodule" => self.git_submodule(&mut sub, &r, &c, rest),
             "bisect" => self.git_bisect(&mut sub, &r, &c, rest),
+            "hook" if c.args.first().is_some_and(|word| word == "run") => {
+                let name = c.args.get(1).cloned().unwrap_or_default();
+                self.git_hook(&sub, g, &r, &name);
+            }
             "sparse-checkout" => self.git_sparse(&sub, &r, &c),
             "subtree" => {
                 if let Some(p) = c.value(&["-P", "--prefix"])

@@ -55,6 +55,7 @@ impl Engine<'_> {
                 if verb == "save" {
                     paths.clear();
                 }
+                paths.extend(self.git_listed_paths(sh, r, c));
                 let specs = Specs::new(self, r, &paths);
                 let others = c.has(&["-u", "--include-untracked", "-a", "--all"]);
                 let lines = self.status(r, others);
@@ -65,6 +66,12 @@ impl Engine<'_> {
                         return;
                     }
                 }
+                // git clears up behind itself, where there is anything to lay aside
+                let empty = if others && specs.empty() && (!lines.is_empty() || self.fs.changed_below(&r.top, None)) {
+                    self.untracked_dirs(r, c.has(&["-a", "--all"]))
+                } else {
+                    Vec::new()
+                };
                 let files: Vec<String> = lines
                     .iter()
                     .filter(|l| match l.index {
@@ -73,6 +80,7 @@ impl Engine<'_> {
                         i => !c.has(&["-S", "--staged"]) || i != ' ',
                     })
                     .map(|l| l.path.clone())
+                    .chain(empty)
                     .filter(|p| specs.touches(p))
                     .collect();
                 self.git_files(sh, r, &files, false, &gitout::stash());
@@ -153,7 +161,7 @@ impl Engine<'_> {
         let mut text = String::new();
         let files: Vec<String> = if c.args.is_empty() { vec!["-".into()] } else { c.args.clone() };
         for f in &files {
-            let t = if f == "-" { self.take(sh, 0) } else { self.content(sh, f) };
+            let t = if f == "-" { self.take(sh, 0) } else { self.patch_content(sh, f) };
             text.push_str(&t);
             text.push('\n');
         }
@@ -206,7 +214,7 @@ impl Engine<'_> {
             text = self.take(sh, 0);
         }
         for f in &c.args {
-            text.push_str(&self.content(sh, f));
+            text.push_str(&self.patch_content(sh, f));
             text.push('\n');
         }
         let top = r.top.clone();

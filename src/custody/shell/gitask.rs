@@ -190,7 +190,8 @@ impl Engine<'_> {
         if rev.starts_with('-') {
             return None;
         }
-        let rev = format!("{rev}^{{commit}}");
+        // a search for text takes all that follows for the text, and finds a commit anyway
+        let rev = if rev.starts_with(":/") { rev.to_owned() } else { format!("{rev}^{{commit}}") };
         self.word(r, &["rev-parse", "--verify", "-q", &rev])
     }
 

@@ -33,6 +33,7 @@ impl Engine<'_> {
         }
         let kept: Vec<&str> = c.values(&["-e", "--exclude"]);
         let dirs = c.has(&["-d"]);
+        let empty = if dirs && !c.has(&["-X"]) { self.untracked_dirs(r, c.has(&["-x"])) } else { Vec::new() };
         let files: Vec<String> = lines
             .into_iter()
             .filter(|l| match l.index {
@@ -41,6 +42,7 @@ impl Engine<'_> {
                 _ => false,
             })
             .map(|l| l.path)
+            .chain(empty)
             .filter(|p| (dirs || !p.ends_with('/') || specs.yes_inside(p)) && specs.touches(p))
             .filter(|p| {
                 !kept.iter().any(|k| {
@@ -53,15 +55,23 @@ impl Engine<'_> {
         self.git_removes(sh, r, &files, &gitout::clean(c));
     }
 
+    /// Directories with nothing tracked in them, the empty ones as well, which `git status` does not tell.
+    pub(super) fn untracked_dirs(&mut self, r: &Repo, ignored: bool) -> Vec<String> {
+        let mut args = vec!["ls-files", "-z", "--full-name", "--others", "--directory"];
+        if !ignored {
+            args.push("--exclude-standard");
+        }
+        args.push(":/");
+        let repo = r.as_written();
+        self.names(&repo, &args).unwrap_or_default().into_iter().filter(|name| name.ends_with('/')).collect()
+    }
+
     pub(super) fn git_rm(&mut self, sh: &Shell, r: &Repo, c: &Call) {
         if c.has(&["--cached", "-n", "--dry-run"]) {
             return;
         }
         let mut paths = c.args.clone();
-        if let Some(f) = c.value(&["--pathspec-from-file"]) {
-            let f = f.to_owned();
-            paths.extend(self.content(sh, &f).lines().map(str::to_owned));
-        }
+        paths.extend(self.git_listed_paths(sh, r, c));
         let specs = Specs::new(self, r, &paths);
         if specs.empty() {
             return;

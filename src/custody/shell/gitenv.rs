@@ -4,6 +4,7 @@
 use super::engine::{Engine, UNK};
 use super::git::Global;
 use super::gitask::Repo;
+use super::gitsettings::key;
 use super::gitwords::moves;
 use super::options::Call;
 use super::picture::join;
@@ -13,6 +14,13 @@ use super::state::{Fd, Shell, Value};
 const MAX_SETTINGS: usize = 200;
 
 impl Engine<'_> {
+    /// `--config-env=NAME=VARIABLE`
+    pub(super) fn git_from_variable(&mut self, sh: &Shell, word: &str) -> Option<(String, String)> {
+        let (name, variable) = word.rsplit_once('=')?;
+        let value = self.var(sh, variable)?;
+        Some((key(name), value))
+    }
+
     /// Settings that variables of the command give.
     pub(super) fn git_given(&mut self, sh: &Shell) -> Vec<(String, String)> {
         let mut all = Vec::new();
@@ -31,7 +39,7 @@ impl Engine<'_> {
             for part in text.split("' '") {
                 let bare = part.replace('\'', "");
                 if let Some((name, value)) = bare.split_once('=') {
-                    all.push((name.to_lowercase(), value.to_owned()));
+                    all.push((key(name), value.to_owned()));
                 }
             }
         }
@@ -41,7 +49,7 @@ impl Engine<'_> {
                 if let (Some(name), Some(value)) =
                     (self.var(sh, &format!("GIT_CONFIG_KEY_{n}")), self.var(sh, &format!("GIT_CONFIG_VALUE_{n}")))
                 {
-                    all.push((name.to_lowercase(), value));
+                    all.push((key(&name), value));
                 }
             }
         }
@@ -88,9 +96,14 @@ impl Engine<'_> {
     pub(super) fn git_included(&mut self, sh: &Shell, config: &mut Vec<(String, String)>) {
         let named = |(key, _): &&(String, String)| key == "include.path" || key.starts_with("includeif.") && key.ends_with(".path");
         let files: Vec<String> = config.iter().filter(named).map(|(_, file)| file.clone()).take(8).collect();
+        // a path in a file of settings begins where that file stands
+        let here = self.repo(sh, &sh.cwd, None, None).map(|r| r.git_dir);
         for file in files {
-            let text = self.content(sh, &file);
-            config.extend(settings(&text));
+            let beside = here.as_ref().filter(|_| !file.starts_with(['/', '~'])).map(|dir| join(dir, &file));
+            for file in std::iter::once(file).chain(beside) {
+                let text = self.content(sh, &file);
+                config.extend(settings(&text));
+            }
         }
     }
 
@@ -147,6 +160,7 @@ impl Engine<'_> {
 fn settings(text: &str) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut section = String::new();
+    let text = text.replace("\\\n", " ");
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';'])) {
         let mut line = line;
         if let Some((head, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
@@ -160,8 +174,8 @@ fn settings(text: &str) -> Vec<(String, String)> {
         if line.is_empty() || line.contains(UNK) || all.len() >= MAX_SETTINGS {
             continue;
         }
-        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
-        all.push((format!("{section}.{}", key.trim().to_lowercase()), value.trim().trim_matches('"').to_owned()));
+        let (name, value) = line.split_once('=').unwrap_or((line, "true"));
+        all.push((format!("{section}.{}", name.trim().to_lowercase()), value.trim().trim_matches('"').to_owned()));
     }
     all
 }

@@ -39,11 +39,7 @@ impl Engine<'_> {
             }
             None => (c.args.clone(), Vec::new()),
         };
-        if let Some(f) = c.value(&["--pathspec-from-file"]) {
-            let f = f.to_owned();
-            let t = if f == "-" { self.take(sh, 0) } else { self.content(sh, &f) };
-            paths.extend(t.lines().map(str::to_owned));
-        }
+        paths.extend(self.git_listed_paths(sh, r, c));
         if let Some(o) = c.opts.iter().find(|o| o.0 == "--orphan") {
             let _ = o;
             return;
@@ -148,11 +144,7 @@ impl Engine<'_> {
             }
         }
         let mut paths = c.args.clone();
-        if let Some(f) = c.value(&["--pathspec-from-file"]) {
-            let f = f.to_owned();
-            let t = if f == "-" { self.take(sh, 0) } else { self.content(sh, &f) };
-            paths.extend(t.lines().map(str::to_owned));
-        }
+        paths.extend(self.git_listed_paths(sh, r, c));
         let source = c.value(&["-s", "--source"]).map(str::to_owned).or_else(|| staged.then(|| "HEAD".to_owned()));
         self.git_take_paths(sh, r, source.as_deref(), &paths, c.has(&["--overlay"]) || source.is_none());
     }

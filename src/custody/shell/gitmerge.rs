@@ -1,6 +1,6 @@
 //! git brings commits in: `merge`, `pull`, `rebase`, `cherry-pick`, `revert`, and what of it is others' work arriving.
 
-use super::engine::Engine;
+use super::engine::{Engine, UNK};
 use super::gitask::Repo;
 use super::gitout;
 use super::options::Call;
@@ -167,7 +167,16 @@ impl Engine<'_> {
             return;
         }
         let dirty = self.dirty(r);
-        for t in &c.args {
+        let mut commits = c.args.clone();
+        if c.has(&["--stdin"]) {
+            commits.extend(self.take(sh, 0).split_whitespace().map(str::to_owned));
+        }
+        if c.has(&["--all", "--branches", "--tags", "--remotes", "--glob", "--not"])
+            || commits.iter().any(|t| t.starts_with('^') || t.contains(UNK))
+        {
+            self.unknown("which commits are taken is not known", &r.verb);
+        }
+        for t in &commits {
             let files = if t.contains("..") {
                 self.changed(
                     r,

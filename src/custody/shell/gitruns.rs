@@ -10,7 +10,8 @@ use super::picture::join;
 use super::state::{Shell, Value};
 
 /// Sub-commands that reach for another repository.
-const REACHES: &[&str] = &["fetch", "pull", "push", "clone", "ls-remote", "archive", "fetch-pack", "send-pack", "remote", "submodule"];
+pub(super) const REACHES: &[&str] =
+    &["fetch", "pull", "push", "clone", "ls-remote", "archive", "fetch-pack", "send-pack", "remote", "submodule"];
 
 /// Settings and variables with a program that is run on the way there.
 const REACHED_BY: &[&str] = &[
@@ -22,6 +23,7 @@ const REACHED_BY: &[&str] = &[
     "core.gitproxy",
     "core.askpass",
     "uploadpack.packobjectshook",
+    "core.alternaterefscommand",
 ];
 
 /// Ends of the settings of a remote with a program that is run at the far end, which may be this machine.
@@ -39,8 +41,25 @@ impl Engine<'_> {
         };
         let conf = |n: &str| g.config.iter().rev().find(|(k, _)| k == n).map(|(_, v)| v.clone());
         let mut run: Vec<String> = Vec::new();
-        let diffs =
-            matches!(verb, "diff" | "show" | "log" | "stash" | "format-patch" | "diff-tree" | "diff-files" | "diff-index" | "blame");
+        let diffs = matches!(
+            verb,
+            "diff"
+                | "show"
+                | "log"
+                | "stash"
+                | "format-patch"
+                | "diff-tree"
+                | "diff-files"
+                | "diff-index"
+                | "blame"
+                | "annotate"
+                | "grep"
+                | "cat-file"
+                | "whatchanged"
+                | "range-diff"
+                | "reflog"
+                | "request-pull"
+        );
         if matches!(verb, "diff" | "diff-tree" | "diff-files" | "diff-index") || diffs && c.has(&["--ext-diff"]) {
             run.extend(set(sh, "GIT_EXTERNAL_DIFF"));
             run.extend(conf("diff.external"));
@@ -53,34 +72,9 @@ impl Engine<'_> {
                     .map(|(_, v)| v.clone()),
             );
         }
-        let edits = match verb {
-            "commit" => !c.has(&["-m", "-F", "--no-edit", "-C", "--message", "--file", "--dry-run"]) || c.has(&["-e", "--edit"]),
-            "tag" => c.has(&["-a", "-s", "--annotate"]) && !c.has(&["-m", "-F", "--message"]),
-            "merge" | "revert" => !c.has(&["--no-edit"]) && set(sh, "GIT_EDITOR").is_some(),
-            "rebase" => {
-                c.has(&["-i", "--interactive"]) && {
-                    let r = self.repo(sh, &g.dir, g.git_dir.clone(), g.work_tree.clone());
-                    c.has(&["--autostash"]) || r.is_none_or(|r| self.dirty(&r).is_empty())
-                }
-            }
-            "branch" => c.has(&["--edit-description"]),
-            "notes" => c.args.first().is_some_and(|a| a == "edit" || a == "add"),
-            "config" => c.has(&["-e", "--edit"]),
-            _ => false,
-        };
-        if edits {
-            let msg = format!("{}/.git/COMMIT_EDITMSG", g.dir);
-            let e = if verb == "rebase" { set(sh, "GIT_SEQUENCE_EDITOR").or_else(|| conf("sequence.editor")) } else { None };
-            // one that was there before the command comes before what the command sets
-            let inherited = self.var(sh, "GIT_EDITOR").is_some();
-            let e = e.or_else(|| set(sh, "GIT_EDITOR")).or_else(|| {
-                let others = || conf("core.editor").or_else(|| set(sh, "VISUAL")).or_else(|| set(sh, "EDITOR"));
-                if inherited { None } else { others() }
-            });
-            run.extend(e.map(|e| format!("{e} {msg}")));
-        }
+        run.extend(self.git_editors(sh, g, verb, c));
+        run.extend(self.git_set_programs(sh, g, verb, c));
         if REACHES.contains(&verb) {
-            let words: Vec<&String> = c.args.iter().collect();
             run.extend(REACHED_BY.iter().filter_map(|name| if name.starts_with("GIT_") { set(sh, name) } else { conf(name) }));
             let ends = |key: &str| key.starts_with("remote.") && FAR_ENDS.iter().any(|end| key.ends_with(end));
             run.extend(g.config.iter().filter(|(key, _)| ends(key)).map(|(_, value)| value.clone()));
@@ -91,14 +85,6 @@ impl Engine<'_> {
                 self.unknown("a program that git is told to reach a repository by", verb);
             }
             run.extend(c.value(&["-u", "--upload-pack", "--receive-pack", "--exec"]).map(str::to_owned));
-            for w in words {
-                if let Some(e) = w.strip_prefix("ext::") {
-                    run.push(e.replace("% ", "\\ ").replace('%', ""));
-                }
-            }
-        }
-        if matches!(verb, "status" | "diff" | "add" | "commit" | "checkout" | "stash" | "switch" | "restore") {
-            run.extend(conf("core.fsmonitor").filter(|v| v != "true" && v != "false" && !v.is_empty()));
         }
         run.extend(
             g.config
@@ -122,10 +108,6 @@ impl Engine<'_> {
                 None if v.starts_with('/') => format!("{v} {asked}"),
                 None => format!("git credential-{v} {asked}"),
             }));
-        }
-        run.extend(conf("gpg.program").filter(|_| c.has(&["-S", "--gpg-sign", "-s"])));
-        if verb == "difftool" || verb == "grep" {
-            run.extend(c.value(&["-x", "--extcmd", "-O", "--open-files-in-pager"]).map(str::to_owned));
         }
         for t in run {
             let mut child = self.child(sh, true);
@@ -151,7 +133,8 @@ impl Engine<'_> {
     /// What runs when a clone is there: programs that its settings name, and the hooks that its template brings.
     pub(super) fn cloned(&mut self, sh: &mut Shell, c: &Call, g: &Global, dir: &str) {
         let own = c.values(&["-c", "--config"]);
-        let own = own.iter().map(|pair| pair.split_once('=').unwrap_or((pair, "true"))).map(|(k, v)| (k.to_lowercase(), v.to_owned()));
+        let own =
+            own.iter().map(|pair| pair.split_once('=').unwrap_or((pair, "true"))).map(|(k, v)| (super::gitsettings::key(k), v.to_owned()));
         let settings: Vec<(String, String)> = g.config.iter().cloned().chain(own).collect();
         let last = |name: &str| settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.clone());
         let mut here = self.child(sh, true);
@@ -176,6 +159,15 @@ impl Engine<'_> {
         for name in ["post-checkout", "reference-transaction", "post-index-change"] {
             self.hook(&here, &join(&hooks, name));
         }
+    }
+
+    /// A hook that is run by its name.
+    pub(super) fn git_hook(&mut self, sh: &Shell, g: &Global, r: &Repo, name: &str) {
+        let set = g.config.iter().rev().find(|(key, _)| key == "core.hookspath");
+        let dir = set.map_or_else(|| join(&r.git_dir, "hooks"), |(_, dir)| join(&r.top, dir));
+        let mut sub = sh.clone();
+        sub.cwd.clone_from(&r.top);
+        self.hook(&sub, &join(&dir, name));
     }
 
     /// Runs a hook where there is one.

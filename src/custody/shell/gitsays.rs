@@ -4,6 +4,7 @@ use super::super::act::ActKind;
 use super::engine::{Engine, UNK};
 use super::git::Global;
 use super::gitask::{Repo, Specs};
+use super::gitsettings::key;
 use super::gitwords::marks;
 use super::options::Call;
 use super::picture::join;
@@ -41,7 +42,7 @@ impl Engine<'_> {
                     if let [k, v, ..] = c.args.as_slice() {
                         let (k, v) =
                             if k == "set" { (v.clone(), c.args.get(2).cloned().unwrap_or_default()) } else { (k.clone(), v.clone()) };
-                        self.git_config.push((k.to_lowercase(), v));
+                        self.git_config.push((key(&k), v));
                     }
                     if let Some(f) = file {
                         self.act(sh, ActKind::Write, &f, true, false);
@@ -60,6 +61,19 @@ impl Engine<'_> {
                 self.act(sh, ActKind::Create, &join(&dir, &UNK.to_string()), true, false);
                 if !dir.contains(UNK) {
                     self.out.unknown.truncate(before);
+                }
+                if let Some(r) = r.cloned() {
+                    let mut here = sh.clone();
+                    here.cwd.clone_from(&g.dir);
+                    self.git_patches(&mut here, &r, c, rest, &dir);
+                    return;
+                }
+            }
+            "remote" => {
+                if let [verb, name, address, ..] = c.args.as_slice()
+                    && matches!(verb.as_str(), "add" | "set-url")
+                {
+                    self.git_config.push((format!("remote.{name}.url"), address.clone()));
                 }
             }
             "bundle" => {
@@ -127,11 +141,11 @@ impl Engine<'_> {
             "fast-import" => {}
             _ => {}
         }
-        if matches!(sh.fd(1), Fd::Term | Fd::Null) || c.has(&["--output"]) {
+        let into = c.value(&["-o", "--output"]).map(str::to_owned).filter(|_| verb == "archive");
+        if into.is_none() && (matches!(sh.fd(1), Fd::Term | Fd::Null) || c.has(&["--output"])) {
             return;
         }
         if verb == "archive"
-            && !c.has(&["-o"])
             && let (Some(r), Some(t)) = (r.cloned(), c.args.first().cloned())
         {
             let mut args = vec!["ls-tree".to_owned(), "-r".into(), "-z".into(), "--name-only".into(), t, "--".into()];
@@ -141,9 +155,15 @@ impl Engine<'_> {
                 let p = c.value(&["--prefix"]).unwrap_or("").to_owned();
                 let text =
                     format!("{}{}\n{UNK}", super::engine::MEMBERS, n.iter().map(|n| format!("{p}{n}")).collect::<Vec<_>>().join("\n"));
-                self.put(sh, 1, &text);
+                match into {
+                    Some(file) => self.leave_packed(sh, &file, text),
+                    None => self.put(sh, 1, &text),
+                }
                 return;
             }
+        }
+        if into.is_some() {
+            return;
         }
         let text = self.git_prints(sh, verb, rest, r);
         self.put(sh, 1, &text);

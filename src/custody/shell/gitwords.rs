@@ -170,6 +170,23 @@ pub(super) const QUIET: &[&str] = &[
     "citool",
 ];
 
+/// Sub-commands whose words in front of `--` may be revisions.
+pub(super) const TAKE_REVISIONS: &[&str] = &[
+    "checkout",
+    "switch",
+    "reset",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "read-tree",
+    "restore",
+    "worktree",
+    "stash",
+    "bisect",
+    "pull",
+];
+
 /// Whether a sub-command changes what git goes by: where its references stand, the index, its settings. New branches
 /// and tags are followed by themselves.
 pub(super) fn moves(verb: &str, c: &Call) -> bool {

@@ -84,6 +84,8 @@ impl Engine<'_> {
         let mut module: Option<String> = None;
         let mut cwd: Option<String> = None;
         let mut by_line = false;
+        // after the program, what comes in is taken for more of it
+        let mut goes_on = false;
         let (mut loads, mut dirs): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         let given = self.given_options(sh, lang, argv);
         let argv = given.as_slice();
@@ -149,6 +151,7 @@ impl Engine<'_> {
                     k += 1;
                     continue;
                 }
+                goes_on |= matches!((ch, lang), ('i', Lang::Python | Lang::Node) | ('d', Lang::Perl));
                 by_line |= matches!((ch, lang), ('n' | 'p', Lang::Perl | Lang::Ruby));
                 look |= matches!(
                     (ch, lang),
@@ -222,6 +225,9 @@ impl Engine<'_> {
             return;
         }
         if let Some(m) = module {
+            if goes_on && self.has_input(sh) {
+                self.unknown("what an interpreter is told after its program", &m);
+            }
             self.python_module(sh, &m, &rest);
             return;
         }
@@ -250,7 +256,18 @@ impl Engine<'_> {
                         sh.status = Some(2);
                         return;
                     }
-                    self.content(sh, &f)
+                    let whole = match lang {
+                        // a directory stands for the program in it
+                        Lang::Python if self.what(sh, &f) == Some(Kind::Dir) => picture::join(&f, "__main__.py"),
+                        Lang::Node if self.what(sh, &f) == Some(Kind::Dir) => {
+                            if self.what(sh, &picture::join(&f, "package.json")).is_some() {
+                                self.unknown("a program that can do anything", &f);
+                            }
+                            picture::join(&f, "index.js")
+                        }
+                        _ => f,
+                    };
+                    self.content(sh, &whole)
                 }
             }
         } else {
@@ -268,6 +285,15 @@ impl Engine<'_> {
                 }
             }
         }
+        let text = if goes_on && stdin.is_none() && self.has_input(sh) {
+            if lang == Lang::Perl {
+                self.unknown("what a debugger is told to do", "perl");
+            }
+            stdin = Some(String::new());
+            text + "\n" + &self.take(sh, 0)
+        } else {
+            text
+        };
         let mut sub = sh.clone();
         if let Some(d) = cwd {
             sub.cwd = self.full(sh, &d);

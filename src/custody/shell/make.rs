@@ -57,7 +57,8 @@ impl Engine<'_> {
                 None => goals.push(a.clone()),
             }
         }
-        r.dry = dry;
+        r.touch = !dry && c.has(&["-t", "--touch"]);
+        r.dry = dry || r.touch;
         read_rules(&text, &mut r);
         for (k, v) in given {
             r.vars.insert(k, v);
@@ -143,6 +144,10 @@ impl Engine<'_> {
 
     /// The lines that make a goal.
     fn make_recipe(&mut self, sh: &mut Shell, r: &Rules, goal: &str, needs: &[String], recipe: &[String]) {
+        let phony = || r.rules.iter().any(|(targets, needs, _)| targets.iter().any(|t| t == ".PHONY") && needs.iter().any(|n| n == goal));
+        if r.touch && !recipe.is_empty() && !phony() {
+            self.effect(sh, 'U', goal, false);
+        }
         // under `-n` only what is marked, and make itself, runs
         let runs = |line: &&String| {
             let marked = line.trim_start_matches(['@', '-', ' ', '\t']).starts_with('+');

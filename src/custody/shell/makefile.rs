@@ -15,6 +15,8 @@ pub(super) struct Rules {
     pub(super) one_shell: bool,
     /// Nothing is run but what says that it always is (`-n`).
     pub(super) dry: bool,
+    /// Goals get a new time in place of what their recipes do (`-t`).
+    pub(super) touch: bool,
 }
 
 /// What make's own variables hold, where the makefile does not say.

@@ -11,10 +11,10 @@
 //! | `parse`, `syntax`, `words`, `quotes` | text to our own tree; words taken apart |
 //! | `expand`, `globs`, `param`, `trim`, `brace`, `arith`, `numbers`, `pattern` | what a word becomes |
 //! | `assign` | variables get their values |
-//! | `picture`, `traces` | the disk as the command sees it, and what the command has left there |
+//! | `picture`, `traces`, `times`, `pipes` | the disk as the command sees it, and what the command has left there |
 //! | `state`, `engine`, `deeds` | what one shell knows; the one who follows; acts noted |
 //! | `flow`, `conditions`, `redirect` | lists, loops, tests, redirections |
-//! | `builtin`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
+//! | `builtin`, `traps`, `place`, `intake`, `settings`, `bracket` | what the shell does itself |
 //! | `fuel` | how much work one reading may be |
 //! | `runs`, `environs` | which program a name runs; variables that bring options, files and programs to it |
 //! | `table`, `options`, `call` | commands that write, as data; their options; those that need more than a row |
@@ -23,8 +23,8 @@
 //! | `watch`, `compile` | programs that look on or reach for another machine; compilers |
 //! | `seek`, `seekexpr` | `find` |
 //! | `echo`, `prints`, `search`, `columns` | what well-known programs print |
-//! | `git`, `gitwords`, `gitask`, `gitfiles`, `gitenv` | git: its words, questions to it, the files that it changes, what it is told beside |
-//! | `gitgoto`, `gitmerge`, `gitaside`, `gitclean`, `gitsays`, `gitruns` | git's sub-commands, and programs that it runs |
+//! | `git`, `gitwords`, `gitpaths`, `gitask`, `gitfiles`, `gitenv` | git: its words, questions to it, the files that it changes, what it is told beside |
+//! | `gitgoto`, `gitmerge`, `gitmail`, `gitaside`, `gitclean`, `gitsays`, `gitruns`, `gitsettings`, `gitedits` | git's sub-commands, and programs that it runs |
 //! | `loci` | loci's own verbs |
 //! | `archive`, `zips`, `members`, `tar`, `pack`, `gzip`, `patchfile` | archives and packed files; targets of patches |
 //! | `inline`, `modules`, `pymodules` | interpreters, and what they load |
@@ -64,13 +64,17 @@ mod git;
 mod gitaside;
 mod gitask;
 mod gitclean;
+mod gitedits;
 mod gitenv;
 mod gitfiles;
 mod gitgoto;
+mod gitmail;
 mod gitmerge;
 pub(super) mod gitout;
+mod gitpaths;
 mod gitruns;
 mod gitsays;
+mod gitsettings;
 mod gitwords;
 mod gives;
 mod globs;
@@ -98,6 +102,7 @@ mod parse;
 mod patchfile;
 mod pattern;
 mod picture;
+mod pipes;
 mod place;
 mod prints;
 mod pymodules;
@@ -122,7 +127,9 @@ mod strings;
 mod syntax;
 mod table;
 mod tar;
+mod times;
 mod traces;
+mod traps;
 mod trim;
 mod watch;
 mod words;
@@ -166,7 +173,7 @@ pub struct Meta {
     pub kind: Kind,
     /// Length in bytes.
     pub len: u64,
-    /// Time of last change, seconds since 1970.
+    /// Time of last change, nanoseconds since 1970.
     pub mtime: i64,
     /// Permission bits.
     pub mode: u32,

@@ -6,7 +6,7 @@ use super::state::Shell;
 impl Engine<'_> {
     /// `npm run NAME` and its like; anything else is a program that can do anything.
     pub(crate) fn npm(&mut self, sh: &mut Shell, argv: &[String]) {
-        let c = super::options::parse("--prefix: -C: --workspace: -w: --registry: --cwd: --loglevel:", argv);
+        let c = super::options::parse("--prefix: -C: --workspace: -w: --registry: --cwd: --loglevel: -c: --call: --package:", argv);
         if c.args.is_empty() && c.has(&["--version", "-v", "--help", "-h"]) || c.has(&["--help"]) {
             return;
         }
@@ -21,6 +21,11 @@ impl Engine<'_> {
             "ls" | "list" | "view" | "info" | "outdated" | "search" | "help" | "whoami" | "ping" | "root" | "bin" | "audit" | "explain"
             | "why" | "pkg" | "prefix" | "version" => {
                 self.put(sh, 1, &UNK.to_string());
+                return;
+            }
+            "exec" | "x" | "dlx" if c.value(&["-c", "--call"]).is_some() => {
+                let script = c.value(&["-c", "--call"]).unwrap_or("").to_owned();
+                self.effect(&mut sub, 'Y', &script, false);
                 return;
             }
             "exec" | "x" | "dlx" => {

@@ -38,7 +38,7 @@ impl Engine<'_> {
             "PWD" => Some(sh.cwd.clone()),
             "OLDPWD" => sh.oldpwd.clone(),
             "RANDOM" | "SRANDOM" | "SECONDS" | "EPOCHSECONDS" | "EPOCHREALTIME" | "PPID" | "BASHPID" | "LINENO" | "HOSTNAME" | "UID"
-            | "EUID" | "$" | "!" | "BASH_VERSION" => unk(),
+            | "EUID" | "$" | "!" | "BASH_VERSION" | "BASH_COMMAND" => unk(),
             "?" => Some(sh.status.map_or_else(|| UNK.to_string(), |s| s.to_string())),
             "#" => Some(sh.args.len().to_string()),
             "0" => Some(sh.arg0.clone()),
@@ -165,9 +165,7 @@ impl Engine<'_> {
             }
             "?" if matches!(p.op.as_str(), "?" | ":?") => {
                 if !have {
-                    sh.status = Some(1);
-                    sh.opts.noexec = true;
-                    return Got::Text(String::new());
+                    return self.ends_with(sh, p, quoted);
                 }
                 return value.map_or(Got::Nothing, Got::Text);
             }
@@ -185,6 +183,15 @@ impl Engine<'_> {
             None => Got::Nothing,
             Some(v) => Got::Text(self.operate(sh, p, v)),
         }
+    }
+
+    /// `${x:?word}`: the word is what the shell says as it ends.
+    fn ends_with(&mut self, sh: &mut Shell, p: &Param, quoted: bool) -> Got {
+        let parts = self.inner(&p.arg, quoted);
+        self.text(sh, &parts);
+        sh.status = Some(1);
+        sh.opts.noexec = true;
+        Got::Text(String::new())
     }
 
     fn inner(&mut self, arg: &str, quoted: bool) -> Vec<Part> {
@@ -246,6 +253,8 @@ impl Engine<'_> {
             }
             "-" | ":-" if all.is_empty() => return Got::Parts(self.inner(&p.arg, quoted)),
             "+" | ":+" => return if all.is_empty() { Got::Nothing } else { Got::Parts(self.inner(&p.arg, quoted)) },
+            "?" | ":?" if all.is_empty() => return self.ends_with(sh, p, quoted),
+            "=" | ":=" if all.is_empty() && p.index.is_some() => return self.ends_with(sh, p, quoted),
             "-" | ":-" | "=" | ":=" | "?" | ":?" => all.into_iter().map(|x| x.1).collect(),
             _ => {
                 let mut out = Vec::new();
@@ -278,11 +287,23 @@ impl Engine<'_> {
             return v;
         }
         if v.contains(UNK) && !matches!(p.op.as_str(), "%" | "#") {
-            // what is not known stays so; a directory in front of it stays in front
+            // what is not known stays so; a directory in front of it stays in front; what the words run, they run
+            if p.arg.contains(['$', '`']) {
+                if p.op == ":" {
+                    self.slice(sh, &p.arg);
+                } else {
+                    let parts = words::parts(&p.arg);
+                    self.text(sh, &parts);
+                }
+            }
             return v;
         }
         if !self.spend(v.len() * 2) {
             return UNK.to_string();
+        }
+        if matches!(p.op.as_str(), "^" | "^^" | "," | ",,") && p.arg.contains(['$', '`']) {
+            let parts = words::parts(&p.arg);
+            self.text(sh, &parts);
         }
         let pat = |e: &mut Self, sh: &mut Shell, text: &str| {
             let parts = words::parts(text);

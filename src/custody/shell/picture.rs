@@ -16,6 +16,9 @@ pub(crate) const MAX_LIST: usize = 4096;
 /// Most paths that the command has left something at.
 const MAX_LEFT: usize = 8192;
 
+/// Nanoseconds of a second.
+pub(super) const NANOS: i64 = 1_000_000_000;
+
 /// What the command has left at a path.
 #[derive(Clone, Debug)]
 pub(crate) enum Left {
@@ -67,6 +70,10 @@ pub(crate) struct Picture<'a> {
     pub(super) replaced: Vec<String>,
     /// Where the command has put what may lead elsewhere, or may be one file with others: these paths and all below.
     pub(super) doubtful: Vec<String>,
+    /// When the command has last changed files, by the order in which it does; none where it may be any time.
+    pub(super) times: HashMap<String, Option<i64>>,
+    /// How many changes have got a time.
+    pub(super) turns: i64,
     /// The command has left more than is kept.
     pub(super) overfull: bool,
 }
@@ -115,6 +122,8 @@ impl<'a> Picture<'a> {
             plain: RefCell::default(),
             replaced: Vec::new(),
             doubtful: Vec::new(),
+            times: HashMap::new(),
+            turns: 0,
             overfull: false,
         }
     }
@@ -145,7 +154,7 @@ impl<'a> Picture<'a> {
 
     /// `lstat` of a path whose parents hold no links.
     pub(crate) fn meta(&self, path: &str) -> Option<Meta> {
-        let made = |kind| Meta { kind, len: 0, mtime: self.world.now(), mode: 0o755 };
+        let made = |kind| Meta { kind, len: 0, mtime: self.world.now().saturating_mul(NANOS), mode: 0o755 };
         match self.left.get(path) {
             Some(Left::Gone) => return None,
             Some(Left::Dir) => return Some(made(Kind::Dir)),
@@ -351,6 +360,11 @@ impl<'a> Picture<'a> {
         Some(String::from_utf8_lossy(&b).into_owned())
     }
 
+    /// Directories are looked at anew.
+    pub(super) fn forget_plain(&self) {
+        self.plain.borrow_mut().clear();
+    }
+
     /// Notes what the command leaves at a path (links in its parents are followed).
     pub(crate) fn leave(&mut self, path: &str, follow: bool, what: Left) {
         if self.left.len() > MAX_LEFT {
@@ -380,6 +394,14 @@ impl<'a> Picture<'a> {
             self.replaced.push(at.path.clone());
         }
         self.plain.borrow_mut().retain(|dir| !dir.strip_prefix(&at.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+        match what {
+            // its time is the one of what it was before
+            Left::From(_) | Left::Gone => self.times.remove(&at.path),
+            _ => {
+                let now = self.next_time();
+                self.times.insert(at.path.clone(), now)
+            }
+        };
         self.left.insert(at.path, what);
     }
 }

@@ -166,6 +166,7 @@ impl Engine<'_> {
         }
         self.act(sh, if kind.is_some() { ActKind::Write } else { ActKind::Create }, name, true, false);
         match op {
+            _ if self.is_pipe(&full) => {}
             RedirOp::Out | RedirOp::Clobber => self.fs.leave(&full, true, Left::File(Some("".into()))),
             _ => {
                 if kind.is_none() {
@@ -187,6 +188,7 @@ impl Engine<'_> {
         if sh.opts.noexec {
             return Flow::Next;
         }
+        self.fire(sh, "DEBUG", true);
         if let Some(flow) = self.alias(sh, list, redirs) {
             return flow;
         }

@@ -5,7 +5,7 @@ use super::call::remote;
 use super::copy::MAX_TREE;
 use super::engine::{Engine, UNK};
 use super::options::Call;
-use super::picture::{self, Left, join, split};
+use super::picture::{self, Left, NANOS, join, split};
 use super::state::Shell;
 use super::{Kind, pattern};
 
@@ -251,7 +251,7 @@ impl Engine<'_> {
     /// well, since that is brought along.
     fn alike(&self, from: &str, to: &str) -> bool {
         let meta = |path: &str| self.fs.meta(&self.fs.at(path, false).path).filter(|meta| meta.kind == Kind::File);
-        matches!((meta(from), meta(to)), (Some(a), Some(b)) if (a.len, a.mtime, a.mode) == (b.len, b.mtime, b.mode))
+        matches!((meta(from), meta(to)), (Some(a), Some(b)) if (a.len, a.mtime / NANOS, a.mode) == (b.len, b.mtime / NANOS, b.mode))
     }
 
     /// The directories above a name that is made anew with its way.

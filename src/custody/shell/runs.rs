@@ -104,6 +104,13 @@ impl Engine<'_> {
         match table::row(&base) {
             Some(marks) => self.by_row(sh, marks, argv),
             None => {
+                let handler =
+                    ["command_not_found_handle", "command_not_found_handler"].into_iter().find(|name| sh.funcs.contains_key(*name));
+                if let Some(handler) = handler {
+                    let call = std::iter::once(handler.to_owned()).chain(argv.iter().cloned()).collect();
+                    let mut sub = self.subshell(sh);
+                    self.call(&mut sub, call, true);
+                }
                 self.unknown("a program that nothing is known about", &base);
                 self.put(sh, 1, &UNK.to_string());
             }

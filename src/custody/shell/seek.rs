@@ -1,7 +1,7 @@
 //! `find`, walked over the picture of the disk with its expression, and `fd`.
 
 use super::engine::{Engine, UNK};
-use super::picture::{self, join};
+use super::picture::{self, NANOS, join};
 use super::regex::{self, Flavor};
 use super::seekexpr::{Expr, Parser, acts, moment};
 use super::state::Shell;
@@ -319,16 +319,16 @@ impl Engine<'_> {
                 };
                 number(i64::try_from(e.meta?.len.div_ceil(unit)).unwrap_or(i64::MAX))
             }
-            "-mtime" => number((self.fs.world().now() - e.meta?.mtime).div_euclid(86_400)),
-            "-mmin" => number((self.fs.world().now() - e.meta?.mtime).div_euclid(60)),
+            "-mtime" => number((self.fs.world().now() - e.meta?.mtime / NANOS).div_euclid(86_400)),
+            "-mmin" => number((self.fs.world().now() - e.meta?.mtime / NANOS).div_euclid(60)),
             "-newer" | "-newermm" => {
                 let there = self.fs.at(&join(e.cwd, v), true).path;
-                let m = self.fs.meta(&there)?;
-                Some(e.meta?.mtime > m.mtime)
+                self.fs.meta(&there)?;
+                self.fs.newer(e.full, &there)
             }
             "-newermt" => {
                 let (when, off) = moment(v, self.fs.world().now())?;
-                let apart = e.meta?.mtime - when;
+                let apart = e.meta?.mtime / NANOS - when;
                 (apart.abs() > off).then_some(apart > 0)
             }
             "-anewer" | "-cnewer" => None,

@@ -83,6 +83,10 @@ pub(crate) struct Opts {
     pub(crate) nounset: bool,
     pub(crate) physical: bool,
     pub(crate) xtrace: bool,
+    /// Subshells and functions have the traps for `DEBUG` and `RETURN` as well.
+    pub(crate) functrace: bool,
+    /// And the one for `ERR`.
+    pub(crate) errtrace: bool,
     /// A plain `sh`: a failed special builtin or an alias behaves differently, braces are plain.
     pub(crate) posix: bool,
 }
@@ -112,6 +116,12 @@ pub(crate) struct Shell {
     pub(crate) locals: Vec<Vec<(String, Option<Var>)>>,
     /// Somebody said `kill`.
     pub(crate) killed: bool,
+    /// Traps of the shell around are set; they are shown here, and not run.
+    pub(crate) trapped: bool,
+    /// A trap is running.
+    pub(crate) trapping: bool,
+    /// How often traps have run.
+    pub(crate) fired: u32,
     /// How many loops are around.
     pub(crate) loops: u32,
     /// How many sourced scripts are around.
@@ -135,6 +145,8 @@ impl Opts {
             'a' => "allexport",
             'P' => "physical",
             'x' => "xtrace",
+            'T' => "functrace",
+            'E' => "errtrace",
             _ => return None,
         })
     }
@@ -150,6 +162,8 @@ impl Opts {
             "allexport" => &mut self.allexport,
             "physical" => &mut self.physical,
             "xtrace" => &mut self.xtrace,
+            "functrace" => &mut self.functrace,
+            "errtrace" => &mut self.errtrace,
             _ => return None,
         })
     }

@@ -72,7 +72,12 @@ impl Engine<'_> {
                         (self.full(sh, &join(&dir, n)), n.trim_start_matches('/').to_owned())
                     })
                     .collect();
-                let list = if t.mode == 'c' && t.exclude.is_empty() && t.transform.is_empty() && !t.partly {
+                let list = if t.mode == 'c'
+                    && t.exclude.is_empty()
+                    && t.transform.is_empty()
+                    && !t.partly
+                    && !t.names.iter().any(|name| name.starts_with('@'))
+                {
                     self.packed(&names, t.follow)
                 } else {
                     UNK.to_string()
@@ -162,7 +167,9 @@ impl Engine<'_> {
 
     pub(super) fn tar_args(&mut self, sh: &mut Shell, argv: &[String], t: &mut Tar) {
         let mut queue: Vec<(char, usize)> = Vec::new();
-        let with_value = "fCTXbLgNHFIKV";
+        // another program of that name changes names as `sed` does it
+        let bsd = picture::split(&argv[0]).1 == "bsdtar";
+        let with_value = if bsd { "fCTXbLgNHFIKVs" } else { "fCTXbLgNHFIKV" };
         let mut i = 1;
         let letter = |t: &mut Tar, c: char, v: Option<&String>| match (c, v) {
             ('c' | 'x' | 't' | 'r' | 'u' | 'A', _) => t.mode = c,
@@ -292,6 +299,7 @@ impl Engine<'_> {
                             Some(glued)
                         };
                         match (c, &v) {
+                            ('s', Some(v)) if bsd => t.transform.push(format!("s{v}")),
                             ('I' | 'F', Some(v)) => t.scripts.push(v.clone()),
                             ('g', Some(v)) => self.effect(sh, 'W', v, false),
                             _ => letter(t, c, v.as_ref()),

@@ -26,6 +26,7 @@ impl Picture<'_> {
                 None => return,
             },
         };
+        let time = self.times.get(&src.path).copied();
         let dst = self.at(to, false).path;
         let dir = matches!(src.kind, Some(Kind::Dir));
         let below = if dir { self.below(&src.path) } else { Vec::new() };
@@ -47,6 +48,12 @@ impl Picture<'_> {
         for path in doubtful {
             self.doubt(&path);
         }
+        match time {
+            // some bring the time along, some do not
+            _ if keep => self.touched(&dst, false),
+            Some(time) => drop(self.times.insert(dst, time)),
+            None => drop(self.times.remove(&dst)),
+        }
     }
 
     /// What the command has left below a directory.
@@ -64,6 +71,8 @@ impl Picture<'_> {
             _ => self.origin(&src.path).map_or(Left::File(None), |o| Left::From(o.into_owned())),
         };
         self.leave(to, true, what);
+        let to = self.at(to, true).path;
+        self.touched(&to, true);
     }
 
     /// The same where the file at the destination is replaced.

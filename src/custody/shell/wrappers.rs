@@ -5,6 +5,7 @@ pub(super) const PLAIN: &[(&str, &str, usize)] = &[
     ("nice", "-n: --adjustment:", 0),
     ("ionice", "-c: -n: --class: --classdata: -t", 0),
     ("nohup", "", 0),
+    ("choom", "-n: --adjust: -p: --pid:", 0),
     ("setsid", "", 0),
     ("stdbuf", "-i: -o: -e: --input: --output: --error:", 0),
     ("unbuffer", "", 0),

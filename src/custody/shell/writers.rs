@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 pub(super) const CALLS: &[(&str, &str, &str)] = &[
     // Python
     ("python", "os.remove os.unlink os.rmdir os.removedirs", "0X"),
-    ("python", "os.mkdir os.makedirs os.mknod os.mkfifo", "0D"),
+    ("python", "os.mkdir os.makedirs os.mknod", "0D"),
+    ("python", "os.mkfifo", "0p"),
     ("python", "py_compile.compile", "1W"),
     ("python", "cProfile.run profile.run", "1W"),
     ("python", "cProfile.runctx profile.runctx", "3W"),
@@ -68,7 +69,7 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     ("perl", "truncate write_file spew append_file spurt", "0W"),
     ("perl", "store nstore lock_store lock_nstore Storable.store Storable.nstore Storable.lock_store", "1W"),
     ("perl", "dbmopen", "1P"),
-    ("perl", "mkfifo POSIX.mkfifo", "0L"),
+    ("perl", "mkfifo POSIX.mkfifo", "0p"),
     ("perl", "POSIX.creat POSIX.mkdir", "0W"),
     ("perl", "POSIX.rename File.Copy.move File.Copy.mv", "0F 1T"),
     ("perl", "File.Copy.copy File.Copy.cp", "1T"),
@@ -92,7 +93,7 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     ("ruby", "Zlib.GzipWriter.open GzipWriter.open", "0W"),
     ("ruby", "Logger.new PStore.new YAML.Store.new", "0W"),
     ("ruby", "Tempfile.create Tempfile.new Tempfile.open Dir.mktmpdir", "1d"),
-    ("ruby", "File.mkfifo", "0L"),
+    ("ruby", "File.mkfifo", "0p"),
     ("ruby", "File.lchmod File.lchown", "1+M"),
     ("ruby", "FileUtils.cp_lr FileUtils.link_entry", "1B"),
     ("ruby", "FileUtils.ln_sr", "1L"),
@@ -123,7 +124,7 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     ("php", ".extractTo", "0d"),
     ("php", ".saveHTMLFile .save .asXML .buildFromDirectory", "0W"),
     ("php", "lchown lchgrp", "0M"),
-    ("php", "posix_mkfifo posix_mknod", "0L"),
+    ("php", "posix_mkfifo posix_mknod", "0p"),
 ];
 
 /// The rows of a language whose name ends so, in order: the whole name and its effects.

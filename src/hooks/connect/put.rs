@@ -119,7 +119,10 @@ fn put_in(
     if before.as_ref() != Some(&after) || idle {
         may_write(&file)?;
         let folders = missing_above(&file);
-        let receipt = Receipt::new(adapter.name, &spot, made, bare.as_deref(), &after, folders.clone(), kept.as_ref());
+        // Those that were made for another file of ours go with whichever goes last.
+        let mut going = Receipt::folders_above(ground.state, &file);
+        going.extend(folders.iter().filter(|folder| !going.contains(folder)).cloned().collect::<Vec<_>>());
+        let receipt = Receipt::new(adapter.name, &spot, made, bare.as_deref(), &after, going, kept.as_ref());
         if let Some(old) = kept.filter(|old| old.file != file) {
             old.remove(&mut change.plan, ground.state)?;
         }

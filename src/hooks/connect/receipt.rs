@@ -116,12 +116,12 @@ impl Receipt {
             return Self::of(&Self::path(state, harness, &spot.name));
         }
         let gone = |receipt: &Self| receipt.names.contains(&spot.name) && matches!(disk::look(&receipt.file), Ok(None));
-        Ok(Self::all(state).into_iter().find(|receipt| receipt.harness == harness && gone(receipt)))
+        Ok(Self::each::<Self>(state).into_iter().find(|receipt| receipt.harness == harness && gone(receipt)))
     }
 
     /// Those of files that a name has led to before it was led elsewhere.
     pub(super) fn elsewhere(state: &Path, harness: &str, spot: &Spot) -> Vec<Self> {
-        let mut all = Self::all(state);
+        let mut all: Vec<Self> = Self::each(state);
         all.retain(|receipt| receipt.harness == harness && receipt.file != spot.file && receipt.names.contains(&spot.name));
         all
     }
@@ -130,11 +130,6 @@ impl Receipt {
         let Some(data) = disk::read_if_there(path)? else { return Ok(None) };
         let receipt: Option<Self> = serde_json::from_slice(&data).ok();
         Ok(receipt.filter(|receipt| receipt.schema == 1))
-    }
-
-    /// All that can be read.
-    fn all(state: &Path) -> Vec<Self> {
-        Self::contents(state).filter_map(|data| serde_json::from_slice(&data).ok()).collect()
     }
 
     /// How many there are.
@@ -146,17 +141,32 @@ impl Receipt {
         Ok(disk::list(&folder)?.iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json")).count())
     }
 
-    /// What each receipt says of where things are. One that can't be read says nothing: what the table of names
-    /// walls off is walled off without it.
-    pub(super) fn files(state: &Path) -> Vec<Named> {
-        Self::contents(state).filter_map(|data| serde_json::from_slice(&data).ok()).collect()
-    }
-
-    fn contents(state: &Path) -> impl Iterator<Item = Vec<u8>> {
+    /// What can be read of each receipt.
+    fn each<T: serde::de::DeserializeOwned>(state: &Path) -> Vec<T> {
         let folder = Self::folder(state);
         let entries = disk::list_at_most(&folder, 2 * MAX_READ).ok().flatten().unwrap_or_default();
         let receipts = entries.into_iter().filter(|entry| entry.name.as_encoded_bytes().ends_with(b".json"));
-        receipts.filter_map(move |entry| disk::read_bounded(&folder.join(entry.name), 64 << 10).ok().flatten())
+        let read = |entry: disk::Entry| disk::read_bounded(&folder.join(entry.name), 64 << 10).ok().flatten();
+        receipts.filter_map(read).filter_map(|data| serde_json::from_slice(&data).ok()).collect()
+    }
+
+    /// Of each receipt the harness and the file. One that can't be read says nothing: what the table of names
+    /// walls off is walled off without it.
+    pub(super) fn files(state: &Path) -> Vec<Named> {
+        Self::each(state)
+    }
+
+    /// The folders above a file that were made for other files of ours, outermost first.
+    pub(super) fn folders_above(state: &Path, file: &Path) -> Vec<PathBuf> {
+        #[derive(Deserialize)]
+        struct Made {
+            folders: Vec<PathBuf>,
+        }
+        let made = Self::each::<Made>(state);
+        let mut above: Vec<PathBuf> = made.into_iter().flat_map(|made| made.folders).filter(|folder| file.starts_with(folder)).collect();
+        above.sort_by_key(|folder| folder.components().count());
+        above.dedup();
+        above
     }
 
     /// What stood in the file before, where nothing but the relays has come since (`now` is what

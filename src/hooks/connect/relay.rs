@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::splice::{self, Made, Unfit};
+use super::splice::{self, Known, Made, Unfit};
 use super::yaml;
 use crate::hooks::event::{Point, Seam};
 use crate::hooks::harness::{Adapter, Call, Relay, Whose, whose};
@@ -148,10 +148,54 @@ pub(super) fn missing(lists: &[List], text: &str, whole: bool) -> Result<Vec<(&'
     lists.iter().map(one).collect()
 }
 
+/// An entry of ours into which somebody has written something of their own is theirs to take out.
+///
+/// # Errors
+/// The line of what they wrote.
+fn without_own_words(lists: &[List], text: &str) -> Result<(), Unfit> {
+    let groups = || lists.iter().flat_map(|list| &list.groups);
+    let keys = |value: &'_ Value| value.as_object().map(|fields| fields.keys().cloned().collect::<Vec<String>>()).unwrap_or_default();
+    let of_groups: Vec<String> = groups().flat_map(keys).collect();
+    let of_hooks: Vec<String> = groups().flat_map(hooks).flat_map(keys).collect();
+    let known = Known { group: of_groups.iter().map(String::as_str).collect(), hook: of_hooks.iter().map(String::as_str).collect() };
+    for list in lists {
+        for (at, group) in list.elements(text)?.iter().enumerate().filter(|(_, group)| list.ours(group) > 0) {
+            let inside = hooks(group);
+            let ours: Vec<usize> =
+                (0..inside.len()).filter(|at| inside.get(*at).is_some_and(|hook| list.whose(hook) == Whose::Ours)).collect();
+            let only = (ours.len() < inside.len()).then_some(ours.as_slice());
+            let found = if list.yaml {
+                yaml::own_words(text, list.event, at, &known.hook)?
+            } else {
+                splice::own_words(text, list.event, at, only, &known)?
+            };
+            if let Some((line, what)) = found {
+                let why = format!(
+                    "{what} in the relay at `hooks.{}` is not of loci and would go with it: take it out, or the whole entry",
+                    list.event
+                );
+                return Err(Unfit { line, why });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The configuration without any of them, the last one taken out first: what was made along goes with
 /// the last that stands in it.
 pub(super) fn taken_from(lists: &[List], text: &str, made: &dyn Fn(&str) -> Made) -> Result<String, Unfit> {
-    lists.iter().rev().try_fold(text.to_owned(), |text, list| list.taken_from(&text, made(list.event)))
+    without_own_words(lists, text)?;
+    lists.iter().rev().try_fold(text.to_owned(), |text, list| {
+        let lost = |left: &str| if list.yaml { yaml::lost_comment(&text, left) } else { splice::lost_comment(&text, left) };
+        let left = list.taken_from(&text, made(list.event))?;
+        if lost(&left).is_none() {
+            return Ok(left);
+        }
+        // Somebody's words stand where only ours were: what was made along stays for them.
+        let left = list.taken_from(&text, Made::Elements)?;
+        let why = || format!("a comment in the relay at `hooks.{}` is not of loci and would go with it: write it elsewhere", list.event);
+        lost(&left).map_or(Ok(left), |line| Err(Unfit { line, why: why() }))
+    })
 }
 
 /// Commands in these lists that call a `loci` which is not the one that relays call.

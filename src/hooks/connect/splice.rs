@@ -2,11 +2,15 @@
 //! stands in it — comments, trailing commas, indentation, line ends, a byte order mark, keys we don't
 //! know — keeps every byte.
 
+mod own;
+
 use std::ops::Range;
 
 use jsonc_parser::ast::{Array, Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+pub use own::{Known, lost_comment, own_words};
 
 use super::jsonc::{Kind, Style, Trivia, last, line_of, object, plain, position, ranges};
 use super::strict::MARK;

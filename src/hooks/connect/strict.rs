@@ -38,7 +38,7 @@ fn is_comma(body: &str, error: &serde_json::Error) -> bool {
 }
 
 /// The text with a blank for each byte of a comment; lines stay where they are.
-fn uncommented(text: &str) -> String {
+pub(super) fn uncommented(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(first) = rest.chars().next() {
         let len = match first {

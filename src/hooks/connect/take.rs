@@ -22,10 +22,13 @@ pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Resu
     let mut let_go = 0;
     let known =
         Receipt::read(ground.state, adapter.name, &spot)?.is_some() || !Receipt::elsewhere(ground.state, adapter.name, &spot).is_empty();
+    let mut trusted = None;
     if known {
         // First: the folder that both lie in goes with the last of them.
         let now = read(&spot.file)?;
-        let_go += usize::from(trust::take_back(adapter, ground, &spot, text(&spot.file, now.as_deref())?, &mut change.plan)?);
+        let (edit, gone) = trust::take_back(adapter, ground, &spot, text(&spot.file, now.as_deref())?, &mut change.plan)?;
+        let_go += usize::from(gone);
+        trusted = edit;
     }
     let mut targets = targets(adapter, spot.clone(), None)?;
     // The folder goes with the file that it came with, which was the first one.
@@ -40,6 +43,7 @@ pub fn disconnect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Resu
             }
         }
     }
+    change.edits.extend(trusted);
     // Relays that are part of a project, of which nothing is kept here, may call it still: it goes only where connecting has
     // made it.
     let mark = link::made(ground.state);

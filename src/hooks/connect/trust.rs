@@ -149,15 +149,21 @@ pub(super) fn give(
 }
 
 /// Adds to a plan that what was written by [`give`] is taken back, each time that it was. `text` is what stands in
-/// the settings still. Whether nothing is kept about it any more.
+/// the settings still. The change of that file, where there is one, and whether nothing is kept about it any more.
 ///
 /// # Errors
 /// As [`give`].
-pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, spot: &Spot, text: &str, plan: &mut Plan) -> Result<bool, ConnectError> {
-    let Some(name) = kept(adapter, ground) else { return Ok(false) };
+pub(super) fn take_back(
+    adapter: &Adapter,
+    ground: &Ground<'_>,
+    spot: &Spot,
+    text: &str,
+    plan: &mut Plan,
+) -> Result<(Option<Edit>, bool), ConnectError> {
+    let Some(name) = kept(adapter, ground) else { return Ok((None, false)) };
     let place = Spot::at(name)?;
     let path = place.file.clone();
-    let Some(mut receipt) = Receipt::read(ground.state, adapter.name, &place)? else { return Ok(false) };
+    let Some(mut receipt) = Receipt::read(ground.state, adapter.name, &place)? else { return Ok((None, false)) };
     let lists = super::relay::every(adapter);
     let mut ours = entries(adapter, spot, &lists, text).map_err(|unfit| ConnectError::Unfit { path: spot.file.clone(), unfit })?;
     ours.extend(given(Some(&receipt), Some(spot)));
@@ -179,8 +185,10 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, spot: &Spot, tex
         }
         receipt.write(plan, ground.state, None)?;
     }
+    let mut edit = None;
     if let Some(was) = before.filter(|before| Some(before) != after.as_ref()) {
         file::may_write(&path)?;
+        edit = Some(Edit { file: path.clone(), before: Some(was.clone()), after: after.clone() });
         plan.steps.push(match after {
             Some(data) => Step::Write { path, data, mode: None, was: Some(was) },
             None => Step::Remove { path, was, mode: 0o600 },
@@ -189,7 +197,7 @@ pub(super) fn take_back(adapter: &Adapter, ground: &Ground<'_>, spot: &Spot, tex
     if !others {
         receipt.remove(plan, ground.state)?;
     }
-    Ok(!others)
+    Ok((edit, !others))
 }
 
 /// Whether relays in another file of this harness may be trusted in the same one.

@@ -2,6 +2,7 @@
 //! by line: whatever else stands in it — comments, quoting, indentation, line ends — keeps every byte.
 //! What came out is parsed and compared before anybody writes it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -65,7 +66,9 @@ pub(super) fn insert(text: &str, event: &str, items: &[Value]) -> Result<String,
             let indent = hooks.indent.unwrap_or(2);
             (hooks.end, indent, indent + 2, vec![format!("{}{event}:", " ".repeat(indent))])
         }
-        (Some(_), Some(list)) => {
+        (Some(hooks), Some(list)) => {
+            // The outer one first: whatever stands below it is not what it looks like.
+            emptied(&mut lines, hooks.key)?;
             emptied(&mut lines, list.key)?;
             let own = indent_of(lines.get(list.key).map_or("", String::as_str));
             (list.end, own, list.indent.unwrap_or(own + 2), Vec::new())
@@ -81,12 +84,29 @@ pub(super) fn insert(text: &str, event: &str, items: &[Value]) -> Result<String,
     let added: Vec<String> = new.into_iter().map(|line| line + end).collect();
     lines.splice(at..at, added);
     let changed = lines.concat();
-    let same = elements(&changed, event)? == wanted && rest(&changed, event)? == rest(text, event)?;
-    if same {
-        Ok(changed)
-    } else {
-        Err(Unfit { line: line_of(text, "hooks"), why: "it can't be added to without changing what is there".to_owned() })
-    }
+    // What does not come out as it was meant was not understood line by line, whatever the parser says of it.
+    let same = elements(&changed, event).is_ok_and(|now| now == wanted) && rest(&changed, event).ok() == Some(rest(text, event)?);
+    if same { Ok(changed) } else { Err(not_plain(text)) }
+}
+
+/// Why a text that can be read can't be added to line by line.
+fn not_plain(text: &str) -> Unfit {
+    let lines = || text.lines().enumerate().map(|(at, line)| (at + 1, line));
+    let first = lines().find(|(_, line)| says_something(line) && !line.starts_with("---") && !line.starts_with('%'));
+    let ends = lines().find(|(_, line)| line.strip_prefix("...").is_some_and(|more| !says_something(more)));
+    let asked = lines().find(|(_, line)| line.starts_with("? "));
+    let (line, why) = match (first, ends, asked) {
+        _ if text.starts_with('\u{feff}') => (1, "it begins with a byte order mark: take that out"),
+        (_, Some((line, _)), _) => (line, "`...` ends the document, and nothing can stand behind it: take that line out"),
+        (_, _, Some((line, _))) => (line, "a key is written with `?`: write it as `key:`"),
+        (Some((line, text)), ..) if text.starts_with(['{', '[']) => (line, "the whole file is written in brackets: write one key a line"),
+        (Some((line, text)), ..) if text.starts_with(' ') => (line, "its keys do not begin at the left edge: write them there"),
+        _ => (
+            line_of(text, "hooks"),
+            "loci can't add to `hooks` without changing what is there: write it as a block at the left edge, one entry a line",
+        ),
+    };
+    Unfit { line, why: why.to_owned() }
 }
 
 /// Takes out of `hooks.EVENT` the elements at these positions, and the list and `hooks` with them where
@@ -119,6 +139,35 @@ pub(super) fn remove(text: &str, event: &str, positions: &[usize], made: Made) -
     let stay = before.iter().enumerate().filter(|(at, _)| !positions.contains(at)).map(|(_, item)| item.clone());
     let same = elements(&changed, event)? == stay.collect::<Vec<_>>() && rest(&changed, event)? == rest(text, event)?;
     if same { Ok(changed) } else { Err(unfit()) }
+}
+
+/// A key in an element that is none of ours: its line, and what it is.
+///
+/// # Errors
+/// As [`elements`].
+pub(super) fn own_words(text: &str, event: &str, at: usize, known: &BTreeSet<&str>) -> Result<Option<(usize, String)>, Unfit> {
+    let elements = elements(text, event)?;
+    let lines: Vec<&str> = text.lines().collect();
+    // What is not written as a block is refused where it is to be taken out.
+    let Some(item) = Layout::of(&lines, event).event.and_then(|list| list.items.get(at).cloned()) else { return Ok(None) };
+    let fields = elements.get(at).and_then(Value::as_object).into_iter().flatten();
+    let inside =
+        lines.iter().enumerate().take(item.end).skip(item.start).map(|(at, line)| (at + 1, line.trim_start().trim_start_matches("- ")));
+    for (key, _) in fields.filter(|(key, _)| !known.contains(key.as_str())) {
+        let line = inside.clone().find(|(_, line)| line.trim_start_matches(['"', '\'']).starts_with(key.as_str())).map(|(line, _)| line);
+        return Ok(Some((line.unwrap_or(item.start + 1), format!("`{key}`"))));
+    }
+    Ok(None)
+}
+
+/// The line of a comment of its own that stands in one text and no more in the other.
+pub(super) fn lost_comment(before: &str, after: &str) -> Option<usize> {
+    let comments = |text: &'_ str| {
+        let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim().to_owned()));
+        lines.filter(|(_, line)| line.starts_with('#')).collect::<Vec<_>>()
+    };
+    let mut left = comments(after).into_iter();
+    comments(before).into_iter().find(|(_, words)| left.next().is_none_or(|(_, other)| other != *words)).map(|(line, _)| line)
 }
 
 /// A key with what stands below it.
@@ -200,7 +249,15 @@ fn emptied(lines: &mut [String], at: usize) -> Result<(), Unfit> {
             return Ok(());
         }
     }
-    Err(Unfit { line: at + 1, why: format!("`{}` is written in one line: write it as a block", head.trim()) })
+    let key = head.trim();
+    let sign = value.split([' ', '#']).next().unwrap_or_default();
+    let why = match value.chars().next() {
+        Some('&') => format!("`{key}` has the anchor `{sign}`: take it out"),
+        Some('*') => format!("`{key}` stands for another place (`{sign}`): write out what is meant"),
+        Some('!') => format!("`{key}` has the tag `{sign}`: take it out"),
+        _ => format!("`{key}` is written in brackets: write it as a block, one entry a line"),
+    };
+    Err(Unfit { line: at + 1, why })
 }
 
 fn is_key(line: &str, key: &str, indent: usize) -> bool {
@@ -317,6 +374,27 @@ mod tests {
             ("- 1\n", 1),
         ] {
             assert_eq!(insert(text, "pre", &[item()]).unwrap_err().line, line, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_form_that_is_no_plain_block_is_called_by_its_name() {
+        for (text, line, word) in [
+            ("a: 1\nhooks: &h\n  pre:\n    - command: x\n", 2, "anchor `&h`"),
+            ("x: &h\n  pre: []\nhooks: *h\n", 3, "another place (`*h`)"),
+            ("hooks: !!map\n  pre:\n    - command: x\n", 1, "tag `!!map`"),
+            ("hooks:\n  pre: &p\n    - command: x\n", 2, "anchor `&p`"),
+            ("hooks: {\n  pre: [{command: x}]\n}\n", 1, "brackets"),
+            ("hooks:\n  pre: [\n    {command: x}\n  ]\n", 2, "brackets"),
+            ("{a: 1, hooks: {}}\n", 1, "the whole file is written in brackets"),
+            ("# mine\n  a: 1\n  b: 2\n", 2, "left edge"),
+            ("a: 1\n... # end\n", 2, "ends the document"),
+            ("\u{feff}a: 1\n", 1, "byte order mark"),
+            ("? hooks\n: pre:\n    - command: x\n", 1, "`?`"),
+            ("\"ho\\u006fks\":\n  pre: []\n", 1, "left edge"),
+        ] {
+            let unfit = insert(text, "pre", &[item()]).unwrap_err();
+            assert!(unfit.line == line && unfit.why.contains(word), "{text}: {unfit:?}");
         }
     }
 

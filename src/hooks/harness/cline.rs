@@ -5,11 +5,12 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::wiring::{NO_ANSWER, quoted};
 use super::{
-    Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Rewriting, Seam, Take, Unreadable, Wiring, lenient, lines, point, take_text,
+    Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Rewriting, Seam, Take, Unreadable, Wiring, lenient, lines, point,
+    spoken_at_top, take_text,
 };
 
 pub(super) const ADAPTER: Adapter = Adapter {
@@ -147,15 +148,7 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
     if let Some(reason) = answer.reason().filter(|_| point.seam == Seam::BeforeTool) {
         return Reply { stdout: format!("{}\n", refusal(&reason)), stderr: format!("{reason}\n"), code: 0 };
     }
-    let mut object = Map::new();
-    if !answer.context.is_empty() {
-        object.insert("context".to_owned(), answer.context.as_str().into());
-    }
-    if let Some(input) = &answer.input {
-        object.insert("overrideInput".to_owned(), input.clone());
-    }
-    let stdout = if object.is_empty() { String::new() } else { format!("{}\n", Value::Object(object)) };
-    Reply { stdout, stderr: answer.said().map(|said| format!("{said}\n")).unwrap_or_default(), code: 0 }
+    spoken_at_top(answer, "context", "overrideInput")
 }
 
 /// Tools that read: the relay lets them through where no gate answers.
@@ -188,4 +181,22 @@ fn files(call: &Call) -> Vec<Ours> {
     let mut points: Vec<&Point> = POINTS.iter().filter(|point| call.at(point.seam)).collect();
     points.sort_by_key(|point| point.seam != Seam::BeforeTool);
     points.into_iter().map(|point| Ours { name: format!("{}.sh", point.native), text: script(call, point.seam), program: true }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_of_cline_is_refused_by_an_input_that_fails_for_every_tool() {
+        let reply = ADAPTER.reply(Seam::BeforeTool, None, &Answer::block("It is bob's."));
+        let said: Value = serde_json::from_str(&reply.stdout).unwrap();
+        assert_eq!((said["context"].as_str(), reply.stderr.as_str(), reply.code), (Some("It is bob's."), "It is bob's.\n", 0));
+        // It ends the whole run where it sees this one.
+        assert!(said.get("cancel").is_none());
+        let input = &said["overrideInput"];
+        assert!(input["commands"][0].as_str().unwrap().ends_with("exit 1") && input["path"].as_str().unwrap().starts_with("/dev/null/"));
+        let context = ADAPTER.reply(Seam::AfterTool, None, &Answer { context: "Read this.".to_owned(), ..Answer::default() });
+        assert_eq!(context.stdout, "{\"context\":\"Read this.\"}\n");
+    }
 }

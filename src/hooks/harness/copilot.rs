@@ -5,7 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use super::wiring::{NO_ANSWER, quoted};
-use super::{Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Rewriting, Seam, Take, Unreadable, Wiring, denial, flat};
+use super::{
+    Adapter, Answer, Call, Event, Ours, Point, Relay, Reply, Rewriting, Seam, Take, Unreadable, Wiring, denial, flat, spoken_at_top,
+};
 
 pub(super) const ADAPTER: Adapter = Adapter {
     name: "copilot",
@@ -65,15 +67,7 @@ fn answer(point: &Point, answer: &Answer) -> Reply {
     if let Some(reason) = answer.reason().filter(|_| point.seam == Seam::BeforeTool) {
         return denial(&reason);
     }
-    let mut object = Map::new();
-    if !answer.context.is_empty() {
-        object.insert("additionalContext".to_owned(), answer.context.as_str().into());
-    }
-    if let Some(input) = &answer.input {
-        object.insert("modifiedArgs".to_owned(), input.clone());
-    }
-    let stdout = if object.is_empty() { String::new() } else { format!("{}\n", Value::Object(object)) };
-    Reply { stdout, stderr: answer.said().map(|said| format!("{said}\n")).unwrap_or_default(), code: 0 }
+    spoken_at_top(answer, "additionalContext", "modifiedArgs")
 }
 
 /// Seconds; the gate answers in two, and hooks that it asks in their own time after that.

@@ -197,6 +197,19 @@ fn spoken_with(point: &Point, answer: &Answer, more: impl FnOnce(&mut Map<String
     Reply { stdout, stderr: said.map(|said| format!("{said}\n")).unwrap_or_default(), code: 0 }
 }
 
+/// An answer that denies nothing, of one whose texts and inputs stand at the top of the object, under these keys.
+fn spoken_at_top(answer: &Answer, context: &str, input: &str) -> Reply {
+    let mut object = Map::new();
+    if !answer.context.is_empty() {
+        object.insert(context.to_owned(), answer.context.as_str().into());
+    }
+    if let Some(given) = &answer.input {
+        object.insert(input.to_owned(), given.clone());
+    }
+    let stdout = if object.is_empty() { String::new() } else { format!("{}\n", Value::Object(object)) };
+    Reply { stdout, stderr: answer.said().map(|said| format!("{said}\n")).unwrap_or_default(), code: 0 }
+}
+
 /// Reads a payload that is one flat object, keys in snake or camel case.
 fn flat(points: &'static [Point], seam: Seam, payload: &[u8]) -> Result<Event, Unreadable> {
     let mut object = lenient::object(payload)?;

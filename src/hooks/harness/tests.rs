@@ -245,19 +245,6 @@ fn a_sub_agent_is_of_its_session_where_the_harness_says_whose_it_is() {
 }
 
 #[test]
-fn a_call_of_cline_is_refused_by_an_input_that_fails_for_every_tool() {
-    let reply = named("cline").unwrap().reply(Seam::BeforeTool, None, &Answer::block("It is bob's."));
-    let said: Value = serde_json::from_str(&reply.stdout).unwrap();
-    assert_eq!((said["context"].as_str(), reply.stderr.as_str(), reply.code), (Some("It is bob's."), "It is bob's.\n", 0));
-    // It ends the whole run where it sees this one.
-    assert!(said.get("cancel").is_none());
-    let input = &said["overrideInput"];
-    assert!(input["commands"][0].as_str().unwrap().ends_with("exit 1") && input["path"].as_str().unwrap().starts_with("/dev/null/"));
-    let context = named("cline").unwrap().reply(Seam::AfterTool, None, &Answer { context: "Read this.".to_owned(), ..Answer::default() });
-    assert_eq!(context.stdout, "{\"context\":\"Read this.\"}\n");
-}
-
-#[test]
 fn relays_of_every_harness_name_the_harness_and_where_no_gate_answers_speak_its_language() {
     for adapter in ALL {
         for (program, observe) in

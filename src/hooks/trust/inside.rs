@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{MAX_FILE, MAX_FILES, SLOTS, SURFACES};
+use super::{MAX_FILE, MAX_FILES, SLOTS, SURFACES, interpreter};
 use crate::hooks::kept::{Folder, MAX_FOLDER};
 use crate::hooks::persona;
 use crate::sys::disk::{self, PathError};
@@ -71,6 +71,11 @@ pub fn inside(root: &Path, dotdirs: &Dotdirs) -> Result<BTreeMap<PathBuf, Seen>,
                 let folder = dotdir.join(slot);
                 for (rel, piece) in Folder::read(&folder)?.files {
                     insert(root, &folder.join(rel), &piece.bytes, &mut files)?;
+                    for program in interpreter::named(&piece.bytes).filter(|_| slot == "hooks") {
+                        if let Some((path, bytes)) = interpreter::seen(root, &program)? {
+                            insert(root, &path, &bytes, &mut files)?;
+                        }
+                    }
                 }
             }
         }

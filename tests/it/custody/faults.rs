@@ -164,6 +164,29 @@ fn take_done_and_decline() {
     }
 }
 
+/// Whatever stopped the first answer: another one after it does not reach the sender beside it.
+#[test]
+fn an_answer_that_was_begun_is_the_only_one() {
+    for n in 1..40 {
+        let (world, id) = with_mail();
+        let first = Story { setup: &|| unreachable!(), cwd: "home/repo/owned", inside: false, what: "home/repo" };
+        let run = first.run(&world, &strings(&["inbox", "done", &id, "--reply", "It is done"]), Some(&format!("kill:{n}")));
+        let second = world.loci("home/repo/owned", ["inbox", "decline", &id, "--why", "It is not"]);
+        let answers = letters(&world, "home/repo");
+        assert_eq!(answers.len(), 1, "kill:{n}: {answers:?} {}", second.stderr);
+        let said = fs::read_to_string(&answers[0]).unwrap();
+        let state = world.loci("home/repo/owned", ["inbox", "--json"]).exits(0).json()["messages"][0]["state"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert_eq!(state == "done", said.contains("It is done"), "kill:{n}: {state}, {said}");
+        if run.code == Some(0) {
+            return;
+        }
+    }
+    panic!("never through");
+}
+
 #[test]
 fn handover() {
     let setup = || {

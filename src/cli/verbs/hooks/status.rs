@@ -9,20 +9,28 @@ use crate::cli::context::Context;
 use crate::cli::near::word;
 use crate::cli::output::table;
 use crate::hooks::active::Active;
-use crate::hooks::dispatch::Switches;
 use crate::hooks::event::{Seam, Take};
 use crate::hooks::find::Hook;
 use crate::hooks::harness::{self, Adapter};
 use crate::hooks::log;
 use crate::hooks::relay::BUILT_IN;
+use crate::hooks::switches::{self, Silent, Switches};
 use crate::sys::shown;
+use crate::tree::card::{self, AgentFile};
 
-fn how(hook: &Hook, switches: &Switches) -> &'static str {
-    match (hook.standing.is_trusted(), switches.are_on(&hook.name, hook.is_home())) {
-        (true, true) => "on",
-        (true, false) => "off",
-        (false, _) => "does not run",
+fn how(hook: &Hook, switches: &Switches) -> String {
+    match switches.silence(hook) {
+        None => "on".to_owned(),
+        Some(Silent::Off(by)) => format!("off ({})", by.word()),
+        Some(Silent::Standing(_)) => "does not run".to_owned(),
     }
+}
+
+/// The identity file of the body, where it names a set of hooks.
+fn declaring(seen: &Seen) -> Option<(AgentFile, Active)> {
+    let card = card::agent(seen.body.as_deref()?)?.ok()?;
+    let declared = Active::declared(card.hooks.as_deref()?);
+    Some((card, declared))
 }
 
 fn seams(hook: &Hook) -> String {
@@ -37,7 +45,7 @@ pub(super) fn report(context: &Context, args: &Status, seen: &Seen, body: Option
         .iter()
         .map(|hook| {
             let name = shown::text(&hook.name).to_string();
-            vec![name, how(hook, &seen.switches).to_owned(), hook.standing.word().to_owned(), seams(hook), context.shown(&hook.found.path)]
+            vec![name, how(hook, &seen.switches), hook.standing.word().to_owned(), seams(hook), context.shown(&hook.found.path)]
         })
         .chain(BUILT_IN.iter().map(|(name, what)| {
             let on = if seen.switches.are_on(name, true) { "on" } else { "off" };
@@ -73,6 +81,13 @@ pub(super) fn report(context: &Context, args: &Status, seen: &Seen, body: Option
     }
     if let (Some(dir), Some(active)) = (&seen.body, body) {
         text.push_str(&format!("\nbody {}: {}\n", context.shown(dir), words(active)));
+    }
+    if let Some((card, declared)) = declaring(seen) {
+        let place = format!("{}{}", context.shown(&card.path), card.hooks_line.map(|line| format!(":{line}")).unwrap_or_default());
+        text.push_str(&format!("\n{place}: {}\n", words(&declared)));
+        for (name, near) in switches::unknown(&card, &seen.hooks.all) {
+            text.push_str(&format!("note: {place}: {}\n", switches::unknown_words(name, near)));
+        }
     }
     text.push_str("\nwhat each harness has\n");
     let rows: Vec<Vec<String>> =
@@ -145,7 +160,7 @@ pub(super) fn object(args: &Status, seen: &Seen, body: Option<&Active>, failures
                 "timeout": hook.declared.timeout.as_secs_f64(),
                 "tools": hook.declared.tools.iter().map(|pattern| pattern.text.as_str()).collect::<Vec<_>>(),
                 "standing": hook.standing.word(), "trusted": hook.standing.is_trusted(),
-                "on": hook.standing.is_trusted() && seen.switches.are_on(&hook.name, hook.is_home()), "remarks": hook.declared.remarks,
+                "on": seen.switches.silence(hook).is_none(), "why": seen.switches.silence(hook).map(Silent::word), "remarks": hook.declared.remarks,
             })
         })
         .collect();
@@ -169,8 +184,12 @@ pub(super) fn object(args: &Status, seen: &Seen, body: Option<&Active>, failures
             json!({ "name": adapter.name, "events": points, "lacks": lacks })
         })
         .collect();
+    let declared = declaring(seen).map(|(card, declared)| {
+        let unknown: Vec<&str> = switches::unknown(&card, &seen.hooks.all).into_iter().map(|(name, _)| name).collect();
+        json!({ "path": text(&card.path), "line": card.hooks_line, "only": declared.only, "unknown": unknown })
+    });
     json!({
-        "schema": 1, "hooks": hooks, "not_hooks": bad, "built_in": built_in,
+        "schema": 1, "hooks": hooks, "declared": declared, "not_hooks": bad, "built_in": built_in,
         "body": seen.body.as_deref().map(|dir| json!({ "path": text(dir), "active": body })),
         "session": args.session.as_ref().map(|_| &seen.memory), "harnesses": harnesses, "failures": failures,
     })

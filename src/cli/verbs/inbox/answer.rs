@@ -52,6 +52,19 @@ pub(super) fn answer(context: &Context, mail: &Mail, id: &str, state: State, tex
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
     }
+    if let Some(first) = text.filter(|_| !dry_run).and_then(|text| answer::begun(&message, &by, state, text)) {
+        match answer::answer(&mailbox, &context.home, &message, &first.by, first.state, &first.text, time::now()) {
+            Err(error) if outbox::is_shut(&error) => {
+                let waits = outbox::park_answer(&mail.asker, &context.state, &mailbox, &message, first.state, &first.text, time::now())?;
+                return parked(context, &message, first.state, &waits);
+            }
+            finished => finished?,
+        };
+        inbox::settle(&mailbox)?;
+        prune(context, &mailbox)?;
+        context.say(&format!("{} is {} already: that answer was begun before, and is finished now", message.id, first.state.word()));
+        return Ok(Answer::No);
+    }
     let answered = match text {
         Some(_) if dry_run => Some(answer::where_to(&message, &context.home)),
         Some(text) => match answer::answer(&mailbox, &context.home, &message, &by, state, text, time::now()) {

@@ -1,5 +1,7 @@
 //! Connecting: what is put into a harness's settings, and that every byte comes back.
 
+mod own;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -922,7 +924,7 @@ fn settings_in_yaml_keep_every_byte_and_come_back() {
     let sandbox = world();
     sandbox.file(HERMES, "a: 1\nhooks: {pre_tool_call: [{command: x}]}\n");
     let refused = run(&sandbox, "connect hermes").exits(2);
-    assert!(refused.stderr.contains("config.yaml:2") && refused.stderr.contains("in one line"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("config.yaml:2") && refused.stderr.contains("in brackets"), "{}", refused.stderr);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Hooks at the seams of a turn: the examples, what fails, the state they share, who switches them, whose
 //! run, and the rules of a place that arrive with the result that entered it.
 
+mod standing;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
