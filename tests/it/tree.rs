@@ -185,7 +185,7 @@ fn doctor_finds_what_is_planted_and_nothing_else() {
         ("o/.loci/owner.md", "---\nowner: gli\ncomons: [x]\n---\n"),
         ("p/.loci/owner.md", "---\nowner: hal\n---\n"),
     ] {
-        world.file(&format!("r/{file}"), text);
+        world.file(format!("r/{file}"), text);
     }
     world.file("home/.loci/runtimes/mine.md", "---\nprogramm: x\n---\n");
     let more = [

@@ -298,6 +298,8 @@ impl Engine<'_> {
                 let target = if c.has(&["-r", "--relative"]) { self.full(sh, &src) } else { src };
                 let leads = join(split(&to).0, &target);
                 self.brings(sh, &leads, &dst);
+                // what leads to something of the process itself leads where this shell stands
+                let target = if target.starts_with("/proc/") { self.full(sh, &target) } else { target };
                 self.fs.leave(&to, false, Left::Link(target));
             } else {
                 let from = self.full(sh, &src);

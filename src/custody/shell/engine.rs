@@ -327,7 +327,7 @@ impl Engine<'_> {
                     }
                 }
             }
-            Fd::File(p) | Fd::Both(p, _) if self.into_pipe(&p, text) => {}
+            Fd::File(p) | Fd::Both(p, _) if self.feeds_pipe(&p, text) => {}
             // where in the file is not known
             Fd::Both(p, _) => self.fs.leave(&p, true, Left::File(None)),
             Fd::File(p) => {

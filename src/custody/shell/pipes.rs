@@ -78,7 +78,7 @@ impl Engine<'_> {
     }
 
     /// Writes into a named pipe; false where the path is none.
-    pub(super) fn into_pipe(&mut self, path: &str, text: &str) -> bool {
+    pub(super) fn feeds_pipe(&mut self, path: &str, text: &str) -> bool {
         if self.pipes.now.is_empty() {
             return false;
         }

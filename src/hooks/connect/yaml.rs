@@ -150,14 +150,12 @@ pub(super) fn own_words(text: &str, event: &str, at: usize, known: &BTreeSet<&st
     let lines: Vec<&str> = text.lines().collect();
     // What is not written as a block is refused where it is to be taken out.
     let Some(item) = Layout::of(&lines, event).event.and_then(|list| list.items.get(at).cloned()) else { return Ok(None) };
-    let fields = elements.get(at).and_then(Value::as_object).into_iter().flatten();
+    let mut fields = elements.get(at).and_then(Value::as_object).into_iter().flatten();
     let inside =
         lines.iter().enumerate().take(item.end).skip(item.start).map(|(at, line)| (at + 1, line.trim_start().trim_start_matches("- ")));
-    for (key, _) in fields.filter(|(key, _)| !known.contains(key.as_str())) {
-        let line = inside.clone().find(|(_, line)| line.trim_start_matches(['"', '\'']).starts_with(key.as_str())).map(|(line, _)| line);
-        return Ok(Some((line.unwrap_or(item.start + 1), format!("`{key}`"))));
-    }
-    Ok(None)
+    let Some((key, _)) = fields.find(|(key, _)| !known.contains(key.as_str())) else { return Ok(None) };
+    let mut inside = inside.filter(|(_, line)| line.trim_start_matches(['"', '\'']).starts_with(key.as_str()));
+    Ok(Some((inside.next().map_or(item.start + 1, |(line, _)| line), format!("`{key}`"))))
 }
 
 /// The line of a comment of its own that stands in one text and no more in the other.
