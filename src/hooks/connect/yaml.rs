@@ -96,7 +96,6 @@ fn not_plain(text: &str) -> Unfit {
     let ends = lines().find(|(_, line)| line.strip_prefix("...").is_some_and(|more| !says_something(more)));
     let asked = lines().find(|(_, line)| line.starts_with("? "));
     let (line, why) = match (first, ends, asked) {
-        _ if text.starts_with('\u{feff}') => (1, "it begins with a byte order mark: take that out"),
         (_, Some((line, _)), _) => (line, "`...` ends the document, and nothing can stand behind it: take that line out"),
         (_, _, Some((line, _))) => (line, "a key is written with `?`: write it as `key:`"),
         (Some((line, text)), ..) if text.starts_with(['{', '[']) => (line, "the whole file is written in brackets: write one key a line"),
