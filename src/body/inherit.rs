@@ -20,6 +20,7 @@ use crate::sys::shown;
 use crate::text::name::AgentId;
 use crate::tree::card::{self, AgentFile};
 use crate::tree::dotdirs::Dotdirs;
+use crate::tree::secrets;
 use crate::tree::transport::{self as by_name, Why};
 
 /// At most this many things in a body.
@@ -227,10 +228,10 @@ impl Walk<'_> {
     /// Whether a thing is a secret by any of its names, or a file says so: of the loadout it has been asked already.
     fn is_secret(&self, rel: &Path, names: &[PathBuf], kind: Kind) -> Result<bool, PathError> {
         match kind {
-            Kind::Dir => Ok(names.iter().any(|name| name.file_name().is_some_and(by_name::holds_secrets))),
+            Kind::Dir => Ok(names.iter().any(|name| secrets::in_folder(name))),
             Kind::File if names.iter().any(|name| by_name::by_name(name) == Some(Why::Token)) => Ok(true),
             Kind::File if self.names.is_secret(&self.parent.join(rel))? => Ok(true),
-            Kind::File => disk::any_piece(&self.parent.join(rel), |piece| by_name::secret_line(piece).is_some()),
+            Kind::File => disk::any_piece(&self.parent.join(rel), |piece| secrets::line(piece).is_some()),
             Kind::Link | Kind::Other => Ok(false),
         }
     }

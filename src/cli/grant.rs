@@ -15,6 +15,7 @@ use crate::custody::inbox::State;
 use crate::custody::person::{self, Person};
 use crate::custody::ruling::{Verdict, Who, Why};
 use crate::custody::{self, ActRuling, Surroundings};
+use crate::hooks::connect;
 use crate::sys::{shown, time};
 use crate::tree::dotdirs::IDENTITY;
 
@@ -24,8 +25,9 @@ use crate::tree::dotdirs::IDENTITY;
 /// Where the settings can't be used.
 pub fn surroundings(context: &Context) -> Result<Surroundings, Failure> {
     let user_home = context.env.user_home().unwrap_or_else(|| context.home.clone());
+    let connect::Settings { moved, linked } = connect::settings(&context.env, &context.state);
     find::surroundings(&context.home, &user_home, &context.state)
-        .map(|found| Surroundings { hops: context.env.hops(), ..found })
+        .map(|found| Surroundings { hops: context.env.hops(), moved, linked, ..found })
         .map_err(|error| Failure::new("settings", format!("failed to {error}")).at(&error.path, error.line))
 }
 

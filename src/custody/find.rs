@@ -1,6 +1,7 @@
 //! Reads the disk into the judge's facts: real paths, the stations on the way up, what lies below,
 //! what of the wall is hit.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use super::act::{Act, ActKind};
 use super::asker::Asker;
 use super::grants;
 use super::judge::{ActFacts, Facts, OwnerFile, Permits, Station, WallHit};
+use super::linked;
 use super::ruling::{Ruling, Surroundings, Who};
 use super::wall::{self, Grounds, Walled};
 use super::worktree;
@@ -37,7 +39,15 @@ pub struct Identity {
 /// Where the settings can't be used: a policy with a typo must not pass for none.
 pub fn surroundings(home: &Path, user_home: &Path, state: &Path) -> Result<Surroundings, CardError> {
     let wall = settings::load(home)?.wall;
-    Ok(Surroundings { home: home.to_owned(), user_home: user_home.to_owned(), state: state.to_owned(), wall, moved: Vec::new(), hops: 0 })
+    Ok(Surroundings {
+        home: home.to_owned(),
+        user_home: user_home.to_owned(),
+        state: state.to_owned(),
+        wall,
+        moved: Vec::new(),
+        linked: Vec::new(),
+        hops: 0,
+    })
 }
 
 /// Reads the identity file of a directory; `None` where there is none.
@@ -142,6 +152,8 @@ struct Look<'a> {
     known: BTreeMap<PathBuf, Option<Station>>,
     seen: real::Seen,
     around: Around,
+    /// Where the names of the wall below the homes lead: asked once, where something is to be written.
+    links: OnceCell<Vec<(PathBuf, Walled)>>,
 }
 
 impl<'a> Look<'a> {
@@ -162,6 +174,7 @@ impl<'a> Look<'a> {
             known: BTreeMap::new(),
             seen,
             around: Around::default(),
+            links: OnceCell::new(),
         }
     }
 
@@ -184,11 +197,18 @@ impl<'a> Look<'a> {
         ActFacts { real: Some(Ok(found.path)), up, below, wall, ..bare }
     }
 
+    /// Where the names of the wall lead that are links.
+    fn linked(&self) -> impl Iterator<Item = &(PathBuf, Walled)> {
+        let links = self.links.get_or_init(|| linked::of_homes(&self.home, &self.user_home));
+        self.surroundings.linked.iter().chain(links)
+    }
+
     /// As [`Self::at`], for what is not there in a directory that was just seen; `plain`: the path is the real one.
     fn new_in(&mut self, dir: &Path, name: &str, plain: bool) -> ActFacts {
         let act = Act { kind: ActKind::Create, path: dir.join(name), follow: false, below: false };
         // Which case names have matters only where one of the wall's is among them, in whatever case.
         let walled = self.surroundings.moved.iter().any(|(folder, _)| act.path.starts_with(folder))
+            || self.linked().any(|(path, _)| act.path.starts_with(path))
             || wall::inside(&act.path, &self.grounds(true)).is_some();
         if !plain || walled {
             return self.at(&act);
@@ -286,6 +306,14 @@ impl<'a> Look<'a> {
             return Some(hit(name, what));
         }
         let exists = |path: &Path| !matches!(disk::look(path), Ok(None));
+        for (path, what) in self.linked() {
+            if found.path.starts_with(path) {
+                return Some(hit(&found.path, *what));
+            }
+            if wall::takes(act) && path.starts_with(&found.path) && exists(path) {
+                return Some(hit(path, *what));
+            }
+        }
         wall::covered(&found.path, act, &grounds)
             .into_iter()
             .find(|(path, _, brings)| exists(path) || (*brings && (!found.exists || act.kind == ActKind::Create)))

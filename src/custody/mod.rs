@@ -22,6 +22,7 @@ pub mod inbox;
 pub mod jail;
 pub mod judge;
 pub mod letter;
+mod linked;
 pub mod maildir;
 pub mod mask;
 pub mod merge;

@@ -211,7 +211,9 @@ pub struct Surroundings {
     pub wall: Vec<String>,
     /// Settings folders of harnesses that the environment moves elsewhere (real), with the name below a
     /// home that each one stands for.
-    pub moved: Vec<(PathBuf, &'static str)>,
+    pub moved: Vec<(PathBuf, PathBuf)>,
+    /// Files of harnesses that loci has connected, where their names really lead, with what each is.
+    pub linked: Vec<(PathBuf, Walled)>,
     /// How many delegations led to what acts here: each message from here says so, so that mail that wakes
     /// mail comes to an end.
     pub hops: usize,

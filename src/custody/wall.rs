@@ -12,7 +12,7 @@ use globset::GlobBuilder;
 
 use super::act::{Act, ActKind};
 use rows::{CLAUDE, FIRST_LETTERS, ROWS, Row};
-pub(super) use rows::{POLICY, rows};
+pub(super) use rows::{POLICY, below_home, rows};
 
 /// What part of the machinery a path belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,13 +128,18 @@ pub fn inside(real: &Path, grounds: &Grounds<'_>) -> Option<Walled> {
     grounds.globs.iter().any(named).then_some(Walled::Glob)
 }
 
+/// Whether an act takes away, moves or replaces a whole path.
+#[must_use]
+pub fn takes(act: &Act) -> bool {
+    act.below || matches!(act.kind, ActKind::Remove | ActKind::Rename | ActKind::Link)
+}
+
 /// What an act would have to leave alone if it takes away, moves or replaces a whole path: wall
 /// items that would go with it. Whoever calls looks which of them exist; with `true` the item counts
 /// whether it exists or not (what is moved or linked in under such a name brings its own).
 #[must_use]
 pub fn covered(real: &Path, act: &Act, grounds: &Grounds<'_>) -> Vec<(PathBuf, Walled, bool)> {
-    let takes = act.below || matches!(act.kind, ActKind::Remove | ActKind::Rename | ActKind::Link);
-    if !takes {
+    if !takes(act) {
         return Vec::new();
     }
     let mut found: Vec<(PathBuf, Walled, bool)> = Vec::new();

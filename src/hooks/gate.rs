@@ -25,7 +25,7 @@ use super::dispatch::{BUDGET, Turn};
 use super::elsewhere;
 use super::event::{Event, Seam};
 use super::find;
-use super::harness::{self, Adapter, Unreadable, tool_name};
+use super::harness::{Adapter, Unreadable, tool_name};
 use super::hold;
 use super::log::{self, Failure};
 use super::relay;
@@ -371,13 +371,7 @@ pub(super) fn asker(adapter: &Adapter, env: &Env, event: &Event, surroundings: &
 pub(super) fn surroundings(env: &Env, wall: Vec<String>) -> Surroundings {
     let nowhere = || PathBuf::from("/nonexistent");
     let home = env.home().unwrap_or_else(nowhere);
-    let moved = |adapter: &&'static Adapter| {
-        let (variable, below) = adapter.wiring.moved_by;
-        let folder = env.get(variable).map(Path::new).filter(|folder| folder.is_absolute())?;
-        Some((real::real(&folder.join(below), true).path, adapter.wiring.folder))
-    };
     let state = env.state().unwrap_or_else(|| nowhere().join("loci"));
-    // Whoever calls may have another environment than who connected: what was connected stays walled off.
-    let moved = harness::ALL.iter().filter_map(moved).chain(connect::moved(&state)).collect();
-    Surroundings { user_home: env.user_home().unwrap_or_else(|| home.clone()), state, home, wall, moved, hops: env.hops() }
+    let connect::Settings { moved, linked } = connect::settings(env, &state);
+    Surroundings { user_home: env.user_home().unwrap_or_else(|| home.clone()), state, home, wall, moved, linked, hops: env.hops() }
 }

@@ -124,6 +124,21 @@ fn run(level: &Level, stores: &Stores, source: &Source<'_>, what: &str, dry: boo
     let _store = journal::take(&level.state, &crate::text::digest::key("store", &stores.home), what)?;
     let relays = relay::missing(level, source.harness(), new_file(source))?;
     let pieces = pieces(level, source, &relays)?;
+    // Where nothing changes, what the last one replaced stays the way back.
+    if pieces.is_empty()
+        && let Some(last) = history::of(stores, &level.dir)?.pop()
+    {
+        return Ok(Report {
+            name: name(source),
+            was: last.was,
+            pieces,
+            relays: relays.labels(),
+            kept: Vec::new(),
+            unfinished: None,
+            surface: surface.clone(),
+            settled,
+        });
+    }
     let was = back_up(&held, level, stores, source)?;
     let made = exchange(&held, level, stores, source, &pieces, &relays, &was)?;
     Ok(Report {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::surface::Surface;
 use super::{LoadoutError, digest};
 use crate::sys::disk::{self, Kind, PathError};
+use crate::tree::secrets;
 use crate::tree::transport::{self, Why};
 
 /// A file that fails the test.
@@ -44,7 +45,7 @@ pub fn of(base: &Path, rel: &Path, kind: Kind) -> Result<Option<Why>, PathError>
         Kind::File => match transport::by_name(rel) {
             Some(why) => Some(why),
             None => {
-                let holds = disk::any_piece(&full, |piece| transport::secret_line(piece).is_some() || sets_a_secret(piece))?;
+                let holds = disk::any_piece(&full, |piece| secrets::line(piece).is_some() || sets_a_secret(piece))?;
                 holds.then_some(Why::Token)
             }
         },

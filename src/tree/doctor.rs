@@ -18,6 +18,7 @@ use super::gather;
 use super::places::{self, Owner, Place, Prune, Spot};
 use super::readings;
 use super::resolve::{Level, RootKind};
+use super::secrets;
 use super::slot::{self, Grammar, Row};
 use super::transport::{self, Why};
 use crate::sys::disk::{self, Entry, Kind};
@@ -284,7 +285,7 @@ impl Doctor<'_> {
             None => {
                 // Configuration is small; what is not is looked at by its name only.
                 let Ok(Some(bytes)) = disk::read_bounded(path, MAX_FILE) else { return };
-                if let Some(line) = transport::secret_line(&bytes) {
+                if let Some(line) = secrets::line(&bytes) {
                     self.fails(path, Why::Token, Some(line));
                 } else if path.extension().is_some_and(|ending| ending == "md") {
                     let header = header::parse(&bytes);

@@ -16,6 +16,7 @@ pub mod places;
 pub mod readings;
 pub mod real;
 pub mod resolve;
+pub mod secrets;
 pub mod settings;
 pub mod slot;
 pub mod transport;

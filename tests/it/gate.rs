@@ -393,6 +393,72 @@ fn settings_behind_a_link_are_walled_by_every_name() {
     }
 }
 
+/// What a home reads through links is walled off where those lead: for tools that write files, in a shell, and where a
+/// person asks.
+#[test]
+fn what_the_home_reads_through_links_is_walled_where_it_lies() {
+    let dots = |sandbox: &Sandbox, name: &str| sandbox.path("home/dots").join(name);
+    let make = |links: &[(&str, &str)], connected: &[&str]| {
+        let sandbox = world();
+        sandbox.dir("home/dots/folder/plugin");
+        for (name, target) in links {
+            if target.contains('.') {
+                sandbox.file(dots(&sandbox, target), "{}");
+            }
+            sandbox.link(name, dots(&sandbox, target));
+        }
+        for words in connected {
+            Run::of(sandbox.command("repo").args(words.split(' ')), None).exits(0);
+        }
+        sandbox
+    };
+    let is = |sandbox: &Sandbox, path: &Path, walled: bool| {
+        let checked = Run::of(sandbox.command("repo").args(["check", "--as", "alice"]).arg(path), None).exits(i32::from(walled)).stdout;
+        assert_eq!(walled, checked.contains("only a person"), "{checked}");
+        let shell = payload(sandbox, "Bash", &json!({ "command": format!("echo x > {}", path.display()) }));
+        let away = payload(sandbox, "Bash", &json!({ "command": format!("mv {} elsewhere", path.display()) }));
+        // What is not there is not moved.
+        for call in [write(sandbox, path), shell].into_iter().chain(path.exists().then_some(away)) {
+            let said = gate(sandbox, call.to_string());
+            if walled { _ = refused(said) } else { passed(said) }
+        }
+    };
+    for (name, target, inside) in [
+        ("home/.claude/settings.json", "set.json", ""),
+        ("home/.claude/settings.local.json", "set.json", ""),
+        ("home/.claude.json", "set.json", ""),
+        ("home/.claude", "folder", "settings.json"),
+        ("home/.claude/hooks", "folder", "x.sh"),
+        ("home/.cline/hooks", "folder", "PreToolUse.sh"),
+        ("home/.config/opencode", "folder", "plugin/mine.js"),
+        ("home/.config/opencode/opencode.json", "set.json", ""),
+        ("home/.pi/agent/extensions", "folder", "a.ts"),
+        ("home/.loci/hooks", "folder", "x.sh"),
+        ("home/.loci/hooks/x.sh", "real.sh", ""),
+    ] {
+        let sandbox = make(&[(name, target)], &[]);
+        let path = dots(&sandbox, target);
+        is(&sandbox, &if inside.is_empty() { path } else { path.join(inside) }, true);
+        is(&sandbox, &dots(&sandbox, "other"), false);
+    }
+    // As they are connected: a folder of programs, a file of ours that was moved, and settings of a project.
+    let sandbox = make(&[("home/.cline/hooks", "folder")], &["connect cline"]);
+    is(&sandbox, &dots(&sandbox, "folder/PreToolUse.sh"), true);
+    let sandbox = make(&[], &["connect opencode"]);
+    let plugin = sandbox.path("home/.config/opencode/plugin/loci.js");
+    fs::rename(&plugin, dots(&sandbox, "moved.js")).unwrap();
+    sandbox.link(&plugin, dots(&sandbox, "moved.js"));
+    is(&sandbox, &dots(&sandbox, "moved.js"), true);
+    is(&sandbox, &dots(&sandbox, "beside.js"), false);
+    let sandbox = make(&[("repo/.claude", "folder")], &["connect claude --shared ."]);
+    is(&sandbox, &dots(&sandbox, "folder/settings.json"), true);
+    is(&sandbox, &dots(&sandbox, "folder/settings.local.json"), true);
+    is(&sandbox, &dots(&sandbox, "folder/notes.md"), false);
+    let sandbox = make(&[("repo/.claude/settings.json", "set.json")], &["connect claude --shared ."]);
+    is(&sandbox, &dots(&sandbox, "set.json"), true);
+    is(&sandbox, &dots(&sandbox, "settings.local.json"), false);
+}
+
 #[test]
 fn settings_folders_that_are_moved_are_walled_where_they_are() {
     let sandbox = world();

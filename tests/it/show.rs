@@ -111,7 +111,8 @@ fn what_is_off_apart_or_not_read_is_said() {
 fn hand_over(sandbox: &Sandbox, path: &Path) {
     let asker = Asker { agent: Some(AgentId::new("other").unwrap()), body: Some(sandbox.path("other")) };
     let (home, state) = (sandbox.path("home"), sandbox.path("state/loci"));
-    let surroundings = Surroundings { home: home.clone(), user_home: home, state, wall: Vec::new(), moved: Vec::new(), hops: 0 };
+    let surroundings =
+        Surroundings { home: home.clone(), user_home: home, state, wall: Vec::new(), moved: Vec::new(), linked: Vec::new(), hops: 0 };
     let act = Act { kind: ActKind::Create, path: path.to_owned(), follow: false, below: false };
     let ruling = loci::custody::rule(&[act], &asker, &surroundings);
     let change = Change::Command("touch".to_owned());

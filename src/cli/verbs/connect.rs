@@ -132,14 +132,14 @@ pub fn connect(context: &Context, args: ConnectArgs) -> Outcome {
     let told = args.trust || (trust::is_kept(adapter) && change.is_trusted(adapter, &ground));
     let mut needs: Vec<String> = adapter.wiring.needs.iter().skip(usize::from(told)).chain(shared).map(|need| (*need).to_owned()).collect();
     if let Reach::Project(dir) = &reach {
-        let rel = change.file.strip_prefix(dir).unwrap_or(&change.file);
+        let rel = change.name.strip_prefix(dir).unwrap_or(&change.name);
         needs.push(format!(
             "it names this home, and nothing keeps git from taking it along: write {} into .git/info/exclude",
             shown::path(rel)
         ));
     }
     let others = others(context, adapter);
-    needs.extend(check::off(adapter, &ground, &change.file, &others).map(|why| format!("{} asks nobody: {why}", adapter.title)));
+    needs.extend(check::off(adapter, &ground, &change.name, &others).map(|why| format!("{} asks nobody: {why}", adapter.title)));
     if change.plan.is_empty() {
         // What was said when it was connected is long forgotten, or not true any more.
         needs = silence(adapter, &reach, &ground, &others).into_iter().collect();

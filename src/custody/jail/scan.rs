@@ -13,7 +13,7 @@ use super::plan::{Point, Zone};
 use crate::custody::asker::Asker;
 use crate::custody::judge::OwnerFile;
 use crate::custody::ruling::{Surroundings, Verdict, Why};
-use crate::custody::{find, grants, judge, wall};
+use crate::custody::{find, grants, judge, linked, wall};
 use crate::sys::disk::{self, Kind};
 use crate::sys::shown;
 use crate::sys::time::Timestamp;
@@ -235,7 +235,7 @@ fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>
     below(Path::new("/etc"), &|first| !first.starts_with('.'), found);
     below(Path::new("/"), &|first| first == "etc", found);
     for (folder, name) in &surroundings.moved {
-        let names: Vec<&str> = name.split('/').collect();
+        let names: Vec<&str> = name.iter().filter_map(OsStr::to_str).collect();
         for (row, _) in wall::rows() {
             if let Some(rest) = row.strip_prefix(names.as_slice()) {
                 close(folder, rest, own_memory, found);
@@ -243,6 +243,12 @@ fn machine(asker: &Asker, surroundings: &Surroundings, own_memory: Option<&Path>
         }
     }
     close(&user_home, &[".claude.json"], own_memory, found);
+    for (path, _) in surroundings.linked.iter().cloned().chain(linked::of_homes(&home, &user_home)) {
+        // Its own memory, through whatever link, is written by loci's verbs from inside.
+        if own_memory.is_none_or(|own| real(own) != path) {
+            if disk::look(&path).is_ok_and(|there| there.is_some()) { wall_off(path, found) } else { found.absent.push(path) }
+        }
+    }
     let registry = home.join(".loci");
     if asker.body.as_deref() == Some(&*home) {
         for name in wall::POLICY {

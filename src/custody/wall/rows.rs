@@ -137,3 +137,16 @@ pub(in crate::custody) const POLICY: &[&str] =
 pub(in crate::custody) fn rows() -> impl Iterator<Item = (&'static [&'static str], bool)> {
     ROWS.iter().map(|row| (row.names, row.all))
 }
+
+/// What harnesses and loci read below a home besides what has a row of its own there.
+const BELOW_HOME: &[(&[&str], Walled)] = &[
+    (&[".claude.json"], CLAUDE),
+    (&[".config", "opencode", "opencode.json"], OPENCODE),
+    (&[".config", "opencode", "opencode.jsonc"], OPENCODE),
+];
+
+/// The names that mean something right below a home.
+pub(in crate::custody) fn below_home() -> impl Iterator<Item = (&'static [&'static str], Walled)> {
+    let rows = ROWS.iter().filter(|row| row.names.first().is_some_and(|name| name.starts_with('.')));
+    rows.map(|row| (row.names, row.what)).chain(BELOW_HOME.iter().copied())
+}

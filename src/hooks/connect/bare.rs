@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::file::text;
+use super::ground::Spot;
 use super::receipt::Receipt;
 use super::splice::Made;
 use super::{ConnectError, relay, whole};
@@ -12,7 +13,7 @@ use crate::hooks::harness::{Adapter, Relay};
 /// been at it since; `None` where nothing is left of what was made.
 pub(super) fn bare(
     adapter: &Adapter,
-    file: &Path,
+    spot: &Spot,
     now: Option<&[u8]>,
     kept: Option<&Receipt>,
     state: &Path,
@@ -24,11 +25,11 @@ pub(super) fn bare(
     }
     let Some(now) = now else { return Ok(None) };
     if let Relay::Files(make) = adapter.wiring.relay {
-        return whole::without_ours(adapter, make, file, now, kept.is_some());
+        return whole::without_ours(adapter, make, spot, now, kept.is_some());
     }
     let lists = relay::every(adapter);
-    let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
-    let text = text(file, Some(now))?;
+    let unfit = |unfit| ConnectError::Unfit { path: spot.file.clone(), unfit };
+    let text = text(&spot.file, Some(now))?;
     if !relay::called_in(&lists, text).map_err(unfit)? {
         return Ok(Some(now.to_vec()));
     }

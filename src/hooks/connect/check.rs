@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::file::{read, text};
+use super::ground::Spot;
 use super::trust::{self, Lack};
 use super::whole::{Target, is_ours, targets};
 use super::{ConnectError, Ground, Reach, put, relay, splice, tables};
@@ -69,34 +70,34 @@ const ANSWER: &str = "loci: custody was not checked";
 /// How long it may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How it stands with a harness: the file that was looked at, and what was found. `others` are
+/// How it stands with a harness: the file that was looked at, by the name that the harness reads it by, and what was found. `others` are
 /// further configurations that this harness reads and that could switch the hooks off.
 ///
 /// # Errors
 /// Where the configuration can't be read.
 pub fn standing(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, others: &[PathBuf]) -> Result<(PathBuf, Standing), ConnectError> {
-    let file = ground.file(adapter, reach)?;
+    let spot = ground.spot(adapter, reach)?;
     let acts = ground.call(adapter, reach, false)?;
     let watches = ground.call(adapter, reach, true)?;
     let found = match adapter.wiring.relay {
-        Relay::Files(_) => match whole(adapter, &file, [&acts, &watches])? {
+        Relay::Files(_) => match whole(adapter, &spot, [&acts, &watches])? {
             Standing::NotConnected => Standing::NotConnected,
-            found => off(adapter, ground, &file, others).map_or(found, Standing::Tampered),
+            found => off(adapter, ground, &spot.name, others).map_or(found, Standing::Tampered),
         },
-        Relay::Groups { .. } | Relay::Yaml(_) => match read(&file)? {
+        Relay::Groups { .. } | Relay::Yaml(_) => match read(&spot.file)? {
             None => Standing::NotConnected,
-            Some(now) => look(adapter, ground, &file, &now, others, [&acts, &watches])?,
+            Some(now) => look(adapter, ground, &spot, &now, others, [&acts, &watches])?,
         },
     };
-    Ok((file, found))
+    Ok((spot.name, found))
 }
 
 /// How it stands with a harness whose relays are files of ours.
-fn whole(adapter: &Adapter, file: &std::path::Path, [acts, watches]: [&Call; 2]) -> Result<Standing, ConnectError> {
+fn whole(adapter: &Adapter, spot: &Spot, [acts, watches]: [&Call; 2]) -> Result<Standing, ConnectError> {
     let stands = |call: &Call| {
-        let targets = targets(adapter, file.to_owned(), Some(call))?;
+        let targets = targets(adapter, spot.clone(), Some(call))?;
         targets.iter().try_fold(true, |all, target| {
-            let now = read(&target.file)?.filter(|now| target.ours.is_some() || is_ours(adapter, now));
+            let now = read(&target.spot.file)?.filter(|now| target.ours.is_some() || is_ours(adapter, now));
             Ok::<_, ConnectError>(all && now.as_deref() == target.ours.as_ref().map(|ours| ours.text.as_bytes()) && may_run(target))
         })
     };
@@ -106,34 +107,34 @@ fn whole(adapter: &Adapter, file: &std::path::Path, [acts, watches]: [&Call; 2])
     if stands(watches)? {
         return Ok(Standing::Observed);
     }
-    let any = targets(adapter, file.to_owned(), Some(acts))?
+    let any = targets(adapter, spot.clone(), Some(acts))?
         .iter()
-        .try_fold(false, |any, target| Ok::<_, ConnectError>(any || read(&target.file)?.is_some_and(|now| is_ours(adapter, &now))))?;
+        .try_fold(false, |any, target| Ok::<_, ConnectError>(any || read(&target.spot.file)?.is_some_and(|now| is_ours(adapter, &now))))?;
     Ok(if any { Standing::Differs } else { Standing::NotConnected })
 }
 
 /// Whether a file that is a program can be run as one.
 fn may_run(target: &Target) -> bool {
     !target.ours.as_ref().is_some_and(|ours| ours.program)
-        || disk::look_through(&target.file).is_ok_and(|meta| meta.is_some_and(|meta| meta.mode & 0o100 != 0))
+        || disk::look_through(&target.spot.file).is_ok_and(|meta| meta.is_some_and(|meta| meta.mode & 0o100 != 0))
 }
 
 fn look(
     adapter: &Adapter,
     ground: &Ground<'_>,
-    file: &std::path::Path,
+    spot: &Spot,
     now: &[u8],
     others: &[PathBuf],
     [acts, watches]: [&Call; 2],
 ) -> Result<Standing, ConnectError> {
-    let unfit = |unfit| ConnectError::Unfit { path: file.to_owned(), unfit };
-    let now = text(file, Some(now))?;
+    let unfit = |unfit| ConnectError::Unfit { path: spot.file.clone(), unfit };
+    let now = text(&spot.file, Some(now))?;
     let lists = relay::all(adapter, acts);
     if !relay::called_in(&lists, now).map_err(unfit)? {
         return Ok(Standing::NotConnected);
     }
-    put::readable(adapter, file, now)?;
-    if let Some(why) = off(adapter, ground, file, others) {
+    put::readable(adapter, &spot.file, now)?;
+    if let Some(why) = off(adapter, ground, &spot.name, others) {
         return Ok(Standing::Tampered(why));
     }
     let watching = relay::stand_in(&relay::all(adapter, watches), now).map_err(unfit)?;
@@ -141,7 +142,7 @@ fn look(
         return Ok(Standing::Differs);
     }
     let lists = if watching { relay::all(adapter, watches) } else { lists };
-    if let Some(why) = trust::missing(adapter, ground, file, &lists, now).map_err(unfit)? {
+    if let Some(why) = trust::missing(adapter, ground, spot, &lists, now).map_err(unfit)? {
         return Ok(match why {
             Lack::Silent(why) => Standing::Silent(why),
             Lack::Off(why) => Standing::Tampered(why),
@@ -154,7 +155,7 @@ fn look(
     Ok(tried(&command))
 }
 
-/// What switches all hooks off, in words; `None` where nothing does. `file` and `others` are as for
+/// What switches all hooks off, in words; `None` where nothing does. `file`, by the name that the harness reads it by, and `others` are as for
 /// [`standing`].
 #[must_use]
 pub fn off(adapter: &Adapter, ground: &Ground<'_>, file: &std::path::Path, others: &[PathBuf]) -> Option<String> {

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::ConnectError;
 use super::file::missing_above;
-use super::receipt::Receipt;
+use super::receipt::{Named, Receipt};
+use crate::custody::wall::Walled;
 use crate::hooks::harness;
 use crate::sys::disk::{self, Kind};
+use crate::sys::env::Env;
 use crate::sys::plan::{Plan, Step};
 use crate::tree::real;
 
@@ -55,17 +57,49 @@ pub(super) fn take(plan: &mut Plan, link: &Path) -> Result<(), ConnectError> {
     Ok(())
 }
 
-/// The folders with settings that loci has connected and that do not have their harness's usual name,
-/// each with the name that it stands for.
+/// What custody has to know of where the settings of harnesses are on this machine.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// The folders that do not have their harness's usual name (real), each with the name that it stands for.
+    pub moved: Vec<(PathBuf, PathBuf)>,
+    /// The files that were connected, where their names really lead.
+    pub linked: Vec<(PathBuf, Walled)>,
+}
+
+/// Where the settings of harnesses are: as the environment moves them, and as they were connected. Whoever calls may have
+/// another environment than who connected.
 #[must_use]
-pub fn moved(state: &Path) -> Vec<(PathBuf, &'static str)> {
-    let one = |(harness, file): (String, PathBuf)| {
-        let folder = harness::named(&harness)?.wiring.folder;
-        // The receipt has the name that it was connected by; the judge has real ones.
-        let parent = real::real(file.parent().filter(|parent| parent.is_absolute())?, true).path;
-        (!parent.ends_with(folder)).then_some((parent, folder))
-    };
-    Receipt::files(state).into_iter().filter_map(one).collect()
+pub fn settings(env: &Env, state: &Path) -> Settings {
+    let mut found = Settings::default();
+    for adapter in harness::ALL {
+        let (variable, below) = adapter.wiring.moved_by;
+        if let Some(folder) = env.get(variable).map(Path::new).filter(|folder| folder.is_absolute()) {
+            found.moved.push((real::real(&folder.join(below), true).path, PathBuf::from(adapter.wiring.folder)));
+        }
+    }
+    for Named { harness, file, names } in Receipt::files(state) {
+        let Some(adapter) = harness::named(&harness) else { continue };
+        // The receipt has the names that it was connected by; the judge has real ones.
+        for name in names.iter().chain([&file]).filter(|name| name.is_absolute()) {
+            let leads = real::real(name, true).path;
+            if leads != *name || !names.is_empty() {
+                found.linked.push((leads, Walled::Harness(adapter.title)));
+            }
+        }
+        // What a link leads to may lie among any others: it is the folder of the names that counts.
+        for name in if names.is_empty() { std::slice::from_ref(&file) } else { &names } {
+            let Some(folder) = name.parent().filter(|folder| folder.is_absolute()) else { continue };
+            let forms = [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten().filter_map(|form| Path::new(form).parent());
+            let own = Path::new(adapter.wiring.file).parent().unwrap_or(Path::new(""));
+            let of_user = Path::new(adapter.wiring.folder).join(own);
+            let stands_for = forms.filter(|form| folder.ends_with(form)).map(Path::to_owned).next().unwrap_or(of_user);
+            let real = real::real(folder, true).path;
+            if !real.ends_with(&stands_for) {
+                found.moved.push((real, stands_for));
+            }
+        }
+    }
+    found
 }
 
 /// Sets the link right where it leads nowhere any more: an upgrade may have moved the program. Every

@@ -14,6 +14,7 @@ mod put;
 mod receipt;
 mod relay;
 pub mod splice;
+mod strict;
 mod tables;
 mod take;
 pub mod tamper;
@@ -24,7 +25,8 @@ mod yaml;
 use std::path::{Path, PathBuf};
 
 pub use file::SEVERAL;
-pub use link::{mend_link, moved};
+pub use ground::Spot;
+pub use link::{Settings, mend_link, settings};
 pub use put::connect;
 pub use take::disconnect;
 pub use whole::{CHANGED, TAKEN};
@@ -74,18 +76,36 @@ pub struct Edit {
 /// What is to be done to one harness, as a value.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// Its configuration file; of several, the one that is looked for.
+    /// The name that the harness reads its configuration by; of several files, the first one.
+    pub name: PathBuf,
+    /// Where that leads.
     pub file: PathBuf,
     /// The files, in their order.
     pub edits: Vec<Edit>,
     /// Commands that stand in it and call another `loci` than relays do: they are left alone.
     pub foreign: Vec<String>,
-    /// How many files with what is trusted change along.
-    trusted: usize,
     /// The folders that were made for files which are taken out.
     folders: Vec<PathBuf>,
     /// All that has to be done; empty where it is done already.
     pub plan: Plan,
+}
+
+impl Change {
+    fn of(spot: &Spot) -> Self {
+        Self {
+            name: spot.name.clone(),
+            file: spot.file.clone(),
+            edits: Vec::new(),
+            foreign: Vec::new(),
+            folders: Vec::new(),
+            plan: Plan::default(),
+        }
+    }
+
+    /// The file of an edit, by its name where it is the first one.
+    fn spot(&self, edit: &Edit) -> Spot {
+        Spot { name: if edit.file == self.file { self.name.clone() } else { edit.file.clone() }, file: edit.file.clone() }
+    }
 }
 
 /// Why a configuration can't be worked on; reads on after "failed to …". Nothing was changed.

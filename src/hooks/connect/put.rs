@@ -5,10 +5,10 @@ use std::path::Path;
 use super::bare::bare;
 use super::file::{may_write, missing_above, read, text};
 use super::receipt::Receipt;
-use super::splice::{self, Unfit};
+use super::splice::Unfit;
 use super::take::take_out;
 use super::whole::{TAKEN, Target, targets};
-use super::{Change, ConnectError, Edit, Ground, Reach, link, relay, trust};
+use super::{Change, ConnectError, Edit, Ground, Reach, link, relay, strict, trust};
 use crate::hooks::harness::{Adapter, Call, Relay};
 use crate::sys::disk;
 use crate::sys::plan::{Plan, Step};
@@ -18,8 +18,9 @@ impl Change {
     #[must_use]
     pub fn is_trusted(&self, adapter: &Adapter, ground: &Ground<'_>) -> bool {
         let Some(edit) = self.edits.first() else { return false };
+        let spot = self.spot(edit);
         let after = String::from_utf8_lossy(edit.after.as_deref().unwrap_or_default()).into_owned();
-        matches!(trust::missing(adapter, ground, &edit.file, &relay::every(adapter), &after), Ok(None))
+        matches!(trust::missing(adapter, ground, &spot, &relay::every(adapter), &after), Ok(None))
     }
 
     /// Has the harness told as well that the relays are trusted. `at` is the time.
@@ -29,7 +30,7 @@ impl Change {
     pub fn trust(&mut self, adapter: &Adapter, ground: &Ground<'_>, at: &str) -> Result<(), ConnectError> {
         let Some(edit) = self.edits.first().cloned() else { return Ok(()) };
         let after = text(&edit.file, edit.after.as_deref())?;
-        if let Some(more) = trust::give(adapter, ground, &edit.file, after, &mut self.plan, at)? {
+        if let Some(more) = trust::give(adapter, ground, &self.spot(&edit), after, &mut self.plan, at)? {
             self.edits.push(more);
             once_each(&mut self.plan);
         }
@@ -43,19 +44,18 @@ impl Change {
 /// # Errors
 /// Where the configuration can't be worked on.
 pub fn connect(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, program: &Path, observe: bool) -> Result<Change, ConnectError> {
-    let file = ground.file(adapter, reach)?;
+    let spot = ground.spot(adapter, reach)?;
     let call = ground.call(adapter, reach, observe)?;
-    let mut change =
-        Change { file: file.clone(), edits: Vec::new(), foreign: Vec::new(), trusted: 0, folders: Vec::new(), plan: Plan::default() };
+    let mut change = Change::of(&spot);
     let mut linked = Plan::default();
     if link::put(&mut linked, &ground.link(), program)? {
         // Before the link: one that a killed run has left is then known to be ours.
         link::mark(&mut change.plan, ground.state)?;
     }
     change.plan.steps.extend(linked.steps);
-    for target in targets(adapter, file, Some(&call))? {
+    for target in targets(adapter, spot, Some(&call))? {
         if target.ours.is_none() && matches!(adapter.wiring.relay, Relay::Files(_)) {
-            take_out(adapter, &target.file, ground, &mut change)?;
+            take_out(adapter, &target.spot, ground, &mut change)?;
             continue;
         }
         put_in(adapter, reach, ground, &call, target, &mut change)?;
@@ -85,11 +85,12 @@ fn put_in(
     target: Target,
     change: &mut Change,
 ) -> Result<(), ConnectError> {
-    let Target { file, ours } = target;
+    let Target { spot, ours } = target;
+    let file = spot.file.clone();
     let before = read(&file)?;
-    let kept = Receipt::read(ground.state, adapter.name, &file)?;
+    let kept = Receipt::read(ground.state, adapter.name, &spot)?;
     // What stood there without us: as it was kept, if nobody has been at it since.
-    let bare = bare(adapter, &file, before.as_deref(), kept.as_ref(), ground.state)?;
+    let bare = bare(adapter, &spot, before.as_deref(), kept.as_ref(), ground.state)?;
     let program = ours.as_ref().is_some_and(|ours| ours.program);
     let (after, made) = match ours {
         Some(ours) => {
@@ -121,7 +122,10 @@ fn put_in(
         // Those that were made for another file of ours go with whichever goes last.
         let mut going = Receipt::folders_above(ground.state, &file);
         going.extend(folders.iter().filter(|folder| !going.contains(folder)).cloned().collect::<Vec<_>>());
-        let receipt = Receipt::new(adapter.name, &file, made, bare.as_deref(), &after, going, kept.as_ref());
+        let receipt = Receipt::new(adapter.name, &spot, made, bare.as_deref(), &after, going, kept.as_ref());
+        if let Some(old) = kept.filter(|old| old.file != file) {
+            old.remove(&mut change.plan, ground.state)?;
+        }
         receipt.write(&mut change.plan, ground.state, bare.as_deref())?;
         change.plan.steps.extend(folders.into_iter().map(|path| Step::MakeDir { path }));
         let mode = match (before.is_none(), program, reach) {
@@ -139,13 +143,23 @@ fn put_in(
 /// Whether the harness itself can read what stands there. One that can't throws all of it away, and what is
 /// put in with it: nobody would be asked.
 pub(super) fn readable(adapter: &Adapter, file: &Path, now: &str) -> Result<(), ConnectError> {
-    let Relay::Groups { comments, .. } = adapter.wiring.relay else { return Ok(()) };
+    let Relay::Groups { comments, mark, .. } = adapter.wiring.relay else { return Ok(()) };
+    let refused = |line, why: &str| {
+        let why = format!("{} {why} there, and leaves the whole file out", adapter.title);
+        Err(ConnectError::Unfit { path: file.to_owned(), unfit: Unfit { line, why } })
+    };
+    if !mark && now.starts_with(strict::MARK) {
+        return refused(1, "takes no byte order mark (the three bytes EF BB BF)");
+    }
     if now.trim().is_empty() {
         return Ok(());
     }
-    splice::strictly(now, comments).map_err(|unfit| {
-        let takes = if comments { "no trailing commas" } else { "no comments and no trailing commas" };
-        let why = format!("{} takes {takes} there, and leaves the whole file out: {}", adapter.title, unfit.why);
-        ConnectError::Unfit { path: file.to_owned(), unfit: Unfit { line: unfit.line, why } }
-    })
+    let Err(unfit) = strict::strictly(now, comments) else { return Ok(()) };
+    if !comments && strict::strictly(now, true).is_ok() {
+        return refused(unfit.line, "takes no comments");
+    }
+    if unfit.why == strict::TRAILING {
+        return refused(unfit.line, "takes no trailing commas");
+    }
+    refused(unfit.line, &format!("takes no such JSON ({})", unfit.why))
 }

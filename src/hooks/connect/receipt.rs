@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::file::missing_above;
+use super::ground::Spot;
 use super::splice::Made;
 use crate::sys::disk::{self, PathError};
 use crate::sys::plan::{Plan, Step};
@@ -21,7 +22,13 @@ const MAX_READ: usize = 64;
 pub(super) struct Receipt {
     schema: u32,
     harness: String,
-    file: PathBuf,
+    pub(super) file: PathBuf,
+    /// The names that lead to it by a link, by which the harness reads it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    names: Vec<PathBuf>,
+    /// What the harness was told to trust, as it names it: of a file in which it keeps that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) given: Vec<(String, String)>,
     /// What of the way to the relays was made along with them, by the names of the events.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     lists: BTreeMap<String, Made>,
@@ -38,10 +45,19 @@ pub(super) struct Receipt {
     pub(super) folders: Vec<PathBuf>,
 }
 
+/// What a receipt says of where things are.
+#[derive(Debug, Deserialize)]
+pub(super) struct Named {
+    pub(super) harness: String,
+    pub(super) file: PathBuf,
+    #[serde(default)]
+    pub(super) names: Vec<PathBuf>,
+}
+
 impl Receipt {
     pub(super) fn new(
         harness: &str,
-        file: &Path,
+        spot: &Spot,
         made: Vec<(&str, Made)>,
         before: Option<&[u8]>,
         after: &[u8],
@@ -49,10 +65,16 @@ impl Receipt {
         kept: Option<&Self>,
     ) -> Self {
         let folders = if folders.is_empty() { kept.map(|kept| kept.folders.clone()).unwrap_or_default() } else { folders };
+        let mut names: Vec<PathBuf> = kept.filter(|kept| kept.file == spot.file).map(|kept| kept.names.clone()).unwrap_or_default();
+        if spot.is_link() && !names.contains(&spot.name) {
+            names.push(spot.name.clone());
+        }
         Self {
             schema: 1,
             harness: harness.to_owned(),
-            file: file.to_owned(),
+            file: spot.file.clone(),
+            names,
+            given: kept.map(|kept| kept.given.clone()).unwrap_or_default(),
             lists: made.into_iter().map(|(event, made)| (event.to_owned(), made)).collect(),
             made: None,
             made_after: Vec::new(),
@@ -84,9 +106,28 @@ impl Receipt {
     }
 
     /// The receipt for a file; `None` where there is none that can be read: then what was put in is
-    /// recognised by what it says.
-    pub(super) fn read(state: &Path, harness: &str, file: &Path) -> Result<Option<Self>, PathError> {
-        let Some(data) = disk::read_if_there(&Self::path(state, harness, file))? else { return Ok(None) };
+    /// recognised by what it says. A file that has been moved since, and is linked to from where it was, is
+    /// the same still; so is one that has come back in the place of the link to it.
+    pub(super) fn read(state: &Path, harness: &str, spot: &Spot) -> Result<Option<Self>, PathError> {
+        if let Some(receipt) = Self::of(&Self::path(state, harness, &spot.file))? {
+            return Ok(Some(receipt));
+        }
+        if spot.is_link() {
+            return Self::of(&Self::path(state, harness, &spot.name));
+        }
+        let gone = |receipt: &Self| receipt.names.contains(&spot.name) && matches!(disk::look(&receipt.file), Ok(None));
+        Ok(Self::each::<Self>(state).into_iter().find(|receipt| receipt.harness == harness && gone(receipt)))
+    }
+
+    /// Those of files that a name has led to before it was led elsewhere.
+    pub(super) fn elsewhere(state: &Path, harness: &str, spot: &Spot) -> Vec<Self> {
+        let mut all: Vec<Self> = Self::each(state);
+        all.retain(|receipt| receipt.harness == harness && receipt.file != spot.file && receipt.names.contains(&spot.name));
+        all
+    }
+
+    fn of(path: &Path) -> Result<Option<Self>, PathError> {
+        let Some(data) = disk::read_if_there(path)? else { return Ok(None) };
         let receipt: Option<Self> = serde_json::from_slice(&data).ok();
         Ok(receipt.filter(|receipt| receipt.schema == 1))
     }
@@ -111,14 +152,8 @@ impl Receipt {
 
     /// Of each receipt the harness and the file. One that can't be read says nothing: what the table of names
     /// walls off is walled off without it.
-    pub(super) fn files(state: &Path) -> Vec<(String, PathBuf)> {
-        #[derive(Deserialize)]
-        struct Named {
-            harness: String,
-            file: PathBuf,
-        }
-        let named = Self::each::<Named>(state);
-        named.into_iter().map(|named| (named.harness, named.file)).collect()
+    pub(super) fn files(state: &Path) -> Vec<Named> {
+        Self::each(state)
     }
 
     /// The folders above a file that were made for other files of ours, outermost first.

@@ -13,6 +13,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 pub use own::{Known, lost_comment, own_words};
 
 use super::jsonc::{Kind, Style, Trivia, last, line_of, object, plain, position, ranges};
+use super::strict::MARK;
 
 /// Why a text can't be worked on. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,57 +38,6 @@ const STRICT: ParseOptions = ParseOptions {
     allow_non_finite_numbers: false,
     allow_extended_string_escapes: false,
 };
-
-/// The byte order mark, which some editors put first.
-const MARK: &str = "\u{feff}";
-
-/// Whether a parser takes the text that is stricter than ours: without trailing commas, and perhaps without
-/// comments.
-///
-/// # Errors
-/// The line with what it does not take.
-pub fn strictly(text: &str, comments: bool) -> Result<(), Unfit> {
-    let body = text.strip_prefix(MARK).unwrap_or(text);
-    let body = if comments { uncommented(body) } else { body.to_owned() };
-    // Where nothing stands there is nothing to be thrown away.
-    if body.trim().is_empty() {
-        return Ok(());
-    }
-    match serde_json::from_str::<serde::de::IgnoredAny>(&body) {
-        // How deep it may go is our parser's own bound.
-        Err(error) if !error.to_string().contains("recursion") => Err(Unfit { line: error.line().max(1), why: error.to_string() }),
-        _ => Ok(()),
-    }
-}
-
-/// The text with a blank for each byte of a comment; lines stay where they are.
-fn uncommented(text: &str) -> String {
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some(first) = rest.chars().next() {
-        let len = match first {
-            '"' => {
-                let mut escaped = false;
-                let end = rest.char_indices().skip(1).find(|(_, c)| {
-                    let ends = *c == '"' && !escaped;
-                    escaped = *c == '\\' && !escaped;
-                    ends
-                });
-                end.map_or(rest.len(), |(at, _)| at + 1)
-            }
-            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
-            '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
-            c => c.len_utf8(),
-        };
-        let (piece, after) = rest.split_at(len);
-        if first == '/' && len > 1 {
-            out.extend(piece.chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
-        } else {
-            out.push_str(piece);
-        }
-        rest = after;
-    }
-    out
-}
 
 /// The elements that stand in the list `hooks.EVENT`, each as its own text; empty where there is no
 /// such list.

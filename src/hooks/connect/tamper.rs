@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Ground, Reach, check, receipt::Receipt, relay};
+use super::{Ground, Reach, Spot, check, receipt::Receipt, relay};
 use crate::hooks::harness::{Adapter, Call, Relay, event_name};
 use crate::sys::disk;
 use crate::sys::env::Env;
@@ -32,7 +32,7 @@ pub fn change(adapter: &Adapter, env: &Env, payload: &[u8]) -> Option<Option<Str
     let mut files: Vec<PathBuf> =
         text("cwd").into_iter().flat_map(|cwd| of_project.clone().map(|file| Path::new(cwd).join(file))).collect();
     files.extend(text("file_path").map(PathBuf::from));
-    files.extend(ground.file(adapter, &Reach::User).ok());
+    files.extend(ground.spot(adapter, &Reach::User).ok().map(|spot| spot.name));
     files.retain(|file| file.is_absolute());
     Some(files.iter().find_map(|file| why(adapter, &ground, file, keys, value)))
 }
@@ -45,7 +45,7 @@ fn why(adapter: &Adapter, ground: &Ground<'_>, file: &Path, keys: &[&str], value
         return Some(format!("{tell} `{}` is {value} in {shown}.", keys.join(".")));
     }
     // Whoever disconnects takes the receipt away as well.
-    Receipt::read(ground.state, adapter.name, file).ok().flatten()?;
+    Receipt::read(ground.state, adapter.name, &Spot::at(file.to_owned()).ok()?).ok().flatten()?;
     let now = disk::read_if_there(file).ok().flatten().unwrap_or_default();
     let text = std::str::from_utf8(&now).unwrap_or_default();
     // In the form in which they are put there: a matcher that is cut, or a limit of no time, takes the gate away as well.

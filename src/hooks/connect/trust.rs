@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::file::{self, missing_above};
-use super::receipt::Receipt;
+use super::receipt::{Named, Receipt};
 use super::relay::List;
 use super::splice::Unfit;
-use super::{ConnectError, Edit, Ground, ground as place, tables};
+use super::strict::MARK;
+use super::{ConnectError, Edit, Ground, Spot, tables};
 use crate::hooks::harness::{Adapter, Relay, Whose, whose};
 use crate::sys::plan::{Plan, Step};
 use crate::sys::{disk, shown};
@@ -39,9 +40,9 @@ pub(super) enum Lack {
 ///
 /// # Errors
 /// Where the lists can't be read.
-pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, file: &Path, lists: &[List], now: &str) -> Result<Option<Lack>, Unfit> {
+pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, spot: &Spot, lists: &[List], now: &str) -> Result<Option<Lack>, Unfit> {
     let Some(kept) = kept(adapter, ground) else { return Ok(None) };
-    let entries = entries(adapter, file, lists, now)?;
+    let entries = entries(adapter, spot, lists, now)?;
     let said = disk::read_if_there(&kept).ok().flatten().unwrap_or_default();
     let said = String::from_utf8_lossy(&said).into_owned();
     if adapter.name == "codex" {
@@ -62,8 +63,9 @@ pub(super) fn missing(adapter: &Adapter, ground: &Ground<'_>, file: &Path, lists
         "codex" => "start `codex` there and say yes when it shows the new hooks",
         _ => "start it at a terminal and say yes to each one",
     };
-    let own = place::real(ground.folder(adapter).join(adapter.wiring.file)).is_ok_and(|own| own == file);
-    let project = adapter.wiring.shared.and_then(|shared| climb::up(file).find(|dir| dir.join(shared) == file)).filter(|_| !own);
+    let name = &spot.name;
+    let own = ground.folder(adapter).join(adapter.wiring.file) == *name;
+    let project = adapter.wiring.shared.and_then(|shared| climb::up(name).find(|dir| dir.join(shared) == *name)).filter(|_| !own);
     let reach = project.map_or_else(String::new, |dir| format!(" --shared {}", shown::path(dir)));
     let mut events: Vec<&str> = Vec::new();
     left.into_iter().for_each(|event| {
@@ -102,42 +104,43 @@ fn kept(adapter: &Adapter, ground: &Ground<'_>) -> Option<PathBuf> {
 pub(super) fn give(
     adapter: &Adapter,
     ground: &Ground<'_>,
-    file: &Path,
+    spot: &Spot,
     text: &str,
     plan: &mut Plan,
     at: &str,
 ) -> Result<Option<Edit>, ConnectError> {
-    let Some(path) = kept(adapter, ground) else { return Ok(None) };
+    let Some(name) = kept(adapter, ground) else { return Ok(None) };
     // As with the settings themselves: through a link, and not where it is read-only or has a second name.
-    let path = place::real(path)?;
+    let place = Spot::at(name)?;
+    let path = place.file.clone();
     let lists = super::relay::every(adapter);
-    let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
+    let entries = entries(adapter, spot, &lists, text).map_err(|unfit| ConnectError::Unfit { path: spot.file.clone(), unfit })?;
     let before = file::read(&path)?;
     let said = file::text(&path, before.as_deref())?;
-    let new: Vec<&Entry> = entries.iter().filter(|entry| !is_in(adapter, said, entry)).collect();
-    if new.is_empty() {
+    if entries.iter().all(|entry| is_in(adapter, said, entry)) {
         return Ok(None);
     }
     file::may_write(&path)?;
-    let unfit = |why: &str| ConnectError::Unfit { path: path.clone(), unfit: Unfit { line: 1, why: why.to_owned() } };
-    let after = if adapter.name == "codex" {
-        let wanted: Vec<(&str, &str)> = new.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
-        tables::with(said, &wanted).map_err(|unfit| ConnectError::Unfit { path: path.clone(), unfit })?
-    } else {
-        let mut root: Value = if said.trim().is_empty() {
-            json!({ "approvals": [] })
-        } else {
-            serde_json::from_str(said).map_err(|_| unfit("it is not valid JSON"))?
-        };
-        let list = root.get_mut("approvals").and_then(Value::as_array_mut).ok_or_else(|| unfit("it has no list `approvals`"))?;
-        for entry in &new {
-            list.push(json!({ "event": entry.key, "command": entry.value, "approved_at": at, "script_mtime_at_approval": null }));
-        }
-        serde_json::to_string_pretty(&root).unwrap_or_default() + "\n"
+    let kept = Receipt::read(ground.state, adapter.name, &place)?;
+    let original = kept.as_ref().map(|kept| kept.original(ground.state, before.as_deref())).transpose()?.flatten();
+    // What relays were given that stood there before goes with them.
+    let bare = match &original {
+        Some(original) if !for_others(adapter, ground, &path, spot) => original.clone(),
+        _ => before.clone().map(|_| without(adapter, &path, said, &given(kept.as_ref(), Some(spot)))).transpose()?.map(String::into_bytes),
     };
-    let kept = Receipt::read(ground.state, adapter.name, &path)?;
-    let receipt = Receipt::new(adapter.name, &path, Vec::new(), before.as_deref(), after.as_bytes(), Vec::new(), kept.as_ref());
-    receipt.write(plan, ground.state, before.as_deref())?;
+    let after = with(adapter, &path, file::text(&path, bare.as_deref())?, &entries, at)?;
+    // What stood there before any of it.
+    let first = match original {
+        Some(original) => original,
+        None => before.clone().map(|_| without(adapter, &path, said, &given(kept.as_ref(), None))).transpose()?.map(String::into_bytes),
+    };
+    let mut receipt = Receipt::new(adapter.name, &place, Vec::new(), first.as_deref(), after.as_bytes(), Vec::new(), kept.as_ref());
+    receipt.given.retain(|(key, _)| !is_of(key, spot));
+    receipt.given.extend(entries.into_iter().map(|entry| (entry.key, entry.value)));
+    if let Some(old) = kept.filter(|old| old.file != path) {
+        old.remove(plan, ground.state)?;
+    }
+    receipt.write(plan, ground.state, first.as_deref())?;
     plan.steps.extend(missing_above(&path).into_iter().map(|path| Step::MakeDir { path }));
     let mode = before.is_none().then_some(0o600);
     let after = after.into_bytes();
@@ -145,43 +148,43 @@ pub(super) fn give(
     Ok(Some(Edit { file: path, before, after: Some(after) }))
 }
 
-/// Adds to a plan that what was written by [`give`] is taken back. `text` is what stands in the settings
-/// still. The change of that file, where there is one, and whether nothing is kept about it any more.
+/// Adds to a plan that what was written by [`give`] is taken back, each time that it was. `text` is what stands in
+/// the settings still. The change of that file, where there is one, and whether nothing is kept about it any more.
 ///
 /// # Errors
 /// As [`give`].
 pub(super) fn take_back(
     adapter: &Adapter,
     ground: &Ground<'_>,
-    file: &Path,
+    spot: &Spot,
     text: &str,
     plan: &mut Plan,
 ) -> Result<(Option<Edit>, bool), ConnectError> {
-    let Some(path) = kept(adapter, ground) else { return Ok((None, false)) };
-    let path = place::real(path)?;
-    let Some(receipt) = Receipt::read(ground.state, adapter.name, &path)? else { return Ok((None, false)) };
+    let Some(name) = kept(adapter, ground) else { return Ok((None, false)) };
+    let place = Spot::at(name)?;
+    let path = place.file.clone();
+    let Some(mut receipt) = Receipt::read(ground.state, adapter.name, &place)? else { return Ok((None, false)) };
     let lists = super::relay::every(adapter);
-    let entries = entries(adapter, file, &lists, text).map_err(|unfit| ConnectError::Unfit { path: file.to_owned(), unfit })?;
+    let mut ours = entries(adapter, spot, &lists, text).map_err(|unfit| ConnectError::Unfit { path: spot.file.clone(), unfit })?;
+    ours.extend(given(Some(&receipt), Some(spot)));
     let before = file::read(&path)?;
     // Relays in other files of this harness are trusted there as well: they stay so, and what stood there before any of
     // them is not what is to stand there now.
-    let others = Receipt::files(ground.state).into_iter().any(|(harness, other)| harness == adapter.name && other != path && other != file);
-    let original = if others { None } else { receipt.original(ground.state, before.as_deref())? };
-    let after = match (original, before.as_deref()) {
+    let others = for_others(adapter, ground, &path, spot);
+    let original = receipt.original(ground.state, before.as_deref())?;
+    let whole = original.is_some();
+    let after = match (original.filter(|_| !others), before.as_deref()) {
         (Some(original), _) => original,
         (None, None) => None,
-        (None, Some(now)) => {
-            let said = file::text(&path, Some(now))?;
-            let ours = entries.iter().filter(|entry| is_in(adapter, said, entry));
-            let left = if adapter.name == "codex" {
-                let keys: Vec<&str> = ours.map(|entry| entry.key.as_str()).collect();
-                tables::without(said, &keys).map_err(|unfit| ConnectError::Unfit { path: path.clone(), unfit })?
-            } else {
-                disapproved(said, &ours.collect::<Vec<_>>()).unwrap_or_else(|| said.to_owned())
-            };
-            Some(left.into_bytes())
-        }
+        (None, Some(now)) => Some(without(adapter, &path, file::text(&path, Some(now))?, &ours)?.into_bytes()),
     };
+    if others {
+        receipt.given.retain(|(key, _)| !is_of(key, spot));
+        if let Some(after) = after.as_deref().filter(|_| whole) {
+            receipt.after = digest::sha256(after);
+        }
+        receipt.write(plan, ground.state, None)?;
+    }
     let mut edit = None;
     if let Some(was) = before.filter(|before| Some(before) != after.as_ref()) {
         file::may_write(&path)?;
@@ -197,6 +200,59 @@ pub(super) fn take_back(
     Ok((edit, !others))
 }
 
+/// Whether relays in another file of this harness may be trusted in the same one.
+fn for_others(adapter: &Adapter, ground: &Ground<'_>, path: &Path, spot: &Spot) -> bool {
+    let own = |named: &Named| [&spot.file, &spot.name].contains(&&named.file) || named.names.contains(&spot.name);
+    let other = |named: &Named| named.harness == adapter.name && named.file != path && !own(named);
+    Receipt::files(ground.state).iter().any(other)
+}
+
+/// What the relays in one file, or in any, were given so far.
+fn given(kept: Option<&Receipt>, spot: Option<&Spot>) -> Vec<Entry> {
+    let of = kept.into_iter().flat_map(|kept| &kept.given).filter(|(key, _)| spot.is_none_or(|spot| is_of(key, spot)));
+    of.map(|(key, value)| Entry { event: key.clone(), key: key.clone(), value: value.clone() }).collect()
+}
+
+/// Whether what is named so is a relay in that file: Codex names the file, and the one of Hermes is the only one.
+fn is_of(key: &str, spot: &Spot) -> bool {
+    let file = |path: &Path| key.strip_prefix(&*path.to_string_lossy()).is_some_and(|rest| rest.starts_with(':'));
+    !key.starts_with('/') || file(&spot.name) || file(&spot.file)
+}
+
+/// What is kept, with these.
+fn with(adapter: &Adapter, path: &Path, said: &str, entries: &[Entry], at: &str) -> Result<String, ConnectError> {
+    let new: Vec<&Entry> = entries.iter().filter(|entry| !is_in(adapter, said, entry)).collect();
+    let unfit = |unfit| ConnectError::Unfit { path: path.to_owned(), unfit };
+    let why = |why: &str| unfit(Unfit { line: 1, why: why.to_owned() });
+    if adapter.name == "codex" {
+        let wanted: Vec<(&str, &str)> = new.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
+        return tables::with(said, &wanted).map_err(unfit);
+    }
+    let mut root: Value = if said.trim().is_empty() {
+        json!({ "approvals": [] })
+    } else {
+        serde_json::from_str(said).map_err(|_| why("it is not valid JSON"))?
+    };
+    let list = root.get_mut("approvals").and_then(Value::as_array_mut).ok_or_else(|| why("it has no list `approvals`"))?;
+    for entry in &new {
+        list.push(json!({ "event": entry.key, "command": entry.value, "approved_at": at, "script_mtime_at_approval": null }));
+    }
+    Ok(serde_json::to_string_pretty(&root).unwrap_or_default() + "\n")
+}
+
+/// What is kept, without these.
+fn without(adapter: &Adapter, path: &Path, said: &str, ours: &[Entry]) -> Result<String, ConnectError> {
+    let ours: Vec<&Entry> = ours.iter().filter(|entry| is_in(adapter, said, entry)).collect();
+    if ours.is_empty() {
+        return Ok(said.to_owned());
+    }
+    if adapter.name == "codex" {
+        let keys: Vec<&str> = ours.iter().map(|entry| entry.key.as_str()).collect();
+        return tables::without(said, &keys).map_err(|unfit| ConnectError::Unfit { path: path.to_owned(), unfit });
+    }
+    Ok(disapproved(said, &ours).unwrap_or_else(|| said.to_owned()))
+}
+
 /// What Hermes keeps, without these.
 fn disapproved(said: &str, ours: &[&Entry]) -> Option<String> {
     let mut root: Value = serde_json::from_str(said).ok()?;
@@ -208,7 +264,7 @@ fn disapproved(said: &str, ours: &[&Entry]) -> Option<String> {
 }
 
 /// Our relays as the harness names them.
-fn entries(adapter: &Adapter, file: &Path, lists: &[List], text: &str) -> Result<Vec<Entry>, Unfit> {
+fn entries(adapter: &Adapter, spot: &Spot, lists: &[List], text: &str) -> Result<Vec<Entry>, Unfit> {
     let mut found = Vec::new();
     for list in lists {
         for (at, group) in list.elements(text)?.iter().enumerate() {
@@ -224,7 +280,7 @@ fn entries(adapter: &Adapter, file: &Path, lists: &[List], text: &str) -> Result
                 };
                 let entry = if adapter.name == "codex" {
                     let event = snake(list.event);
-                    let key = format!("{}:{event}:{at}:{nth}", file.display());
+                    let key = format!("{}:{event}:{at}:{nth}", spot.name.display());
                     Entry {
                         event: list.event.to_owned(),
                         key,
@@ -279,7 +335,7 @@ fn is_in(adapter: &Adapter, said: &str, entry: &Entry) -> bool {
 
 /// Whether Hermes runs every hook, agreed to or not.
 fn accepts_all(config: &str) -> bool {
-    let root: Option<Value> = serde_yaml::from_str(config).ok();
+    let root: Option<Value> = serde_yaml::from_str(config.trim_start_matches(MARK)).ok();
     root.and_then(|root| root.get("hooks_auto_accept")?.as_bool()) == Some(true)
 }
 

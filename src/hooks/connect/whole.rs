@@ -1,8 +1,7 @@
 //! Files that are ours as a whole: of a harness that reads no settings of hooks, but programs.
 
-use std::path::{Path, PathBuf};
-
-use super::{ConnectError, ground, relay};
+use super::ground::Spot;
+use super::{ConnectError, relay};
 use crate::hooks::harness::{Adapter, Call, Ours, Relay};
 
 /// Why a file of ours is not touched.
@@ -17,15 +16,15 @@ const OURS: &str = "Put here by `loci connect ";
 /// One of the files of a harness, and what is to stand in it.
 pub(super) struct Target {
     /// Where it lies.
-    pub(super) file: PathBuf,
+    pub(super) spot: Spot,
     /// `None`: nothing of ours.
     pub(super) ours: Option<Ours>,
 }
 
 /// The files of a harness: the one that holds its settings, or those that are ours as a whole. The
 /// latter that are not wanted this time are named as well.
-pub(super) fn targets(adapter: &Adapter, file: PathBuf, call: Option<&Call>) -> Result<Vec<Target>, ConnectError> {
-    let Relay::Files(make) = adapter.wiring.relay else { return Ok(vec![Target { file, ours: None }]) };
+pub(super) fn targets(adapter: &Adapter, first: Spot, call: Option<&Call>) -> Result<Vec<Target>, ConnectError> {
+    let Relay::Files(make) = adapter.wiring.relay else { return Ok(vec![Target { spot: first, ours: None }]) };
     let wanted = call.map(make).unwrap_or_default();
     let every = |observe| make(&Call { program: None, harness: adapter.name, observe });
     let mut names: Vec<String> = wanted.iter().map(|ours| ours.name.clone()).collect();
@@ -35,9 +34,9 @@ pub(super) fn targets(adapter: &Adapter, file: PathBuf, call: Option<&Call>) -> 
         }
     }
     let named = |name: String| {
-        let own = file.file_name().is_some_and(|own| own == name.as_str());
-        let path = if own { file.clone() } else { ground::real(file.with_file_name(&name))? };
-        Ok(Target { file: path, ours: wanted.iter().find(|ours| ours.name == name).cloned() })
+        let own = first.name.file_name().is_some_and(|own| own == name.as_str());
+        let spot = if own { first.clone() } else { first.beside(&name)? };
+        Ok(Target { spot, ours: wanted.iter().find(|ours| ours.name == name).cloned() })
     };
     names.into_iter().map(named).collect()
 }
@@ -47,7 +46,7 @@ pub(super) fn targets(adapter: &Adapter, file: PathBuf, call: Option<&Call>) -> 
 pub(super) fn without_ours(
     adapter: &Adapter,
     make: fn(&Call) -> Vec<Ours>,
-    file: &Path,
+    spot: &Spot,
     now: &[u8],
     kept: bool,
 ) -> Result<Option<Vec<u8>>, ConnectError> {
@@ -55,13 +54,13 @@ pub(super) fn without_ours(
         return Ok(Some(now.to_vec()));
     }
     // One that still calls us is not let go as if it did not, whatever else was changed in it.
-    let changed = ConnectError::File { path: file.to_owned(), why: CHANGED };
+    let changed = ConnectError::File { path: spot.file.clone(), why: CHANGED };
     let Ok(text) = std::str::from_utf8(now) else { return Err(changed) };
     if let Some(left) = relay::without_hooks(adapter, text) {
         return Ok(left.map(String::into_bytes));
     }
     // Which program it calls stands in it, and the rest of it as well: it is looked for as it would be written for that.
-    let name = file.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let name = spot.name.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
     let program = programs(text);
     let forms =
         program.iter().flat_map(|program| [false, true].map(|observe| Call { program: program.clone(), harness: adapter.name, observe }));

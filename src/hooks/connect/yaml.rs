@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_yaml::Value as Yaml;
 
 use super::splice::{Made, Unfit};
+use super::strict::MARK;
 use crate::text::yaml::refusal;
 
 /// The elements that stand in the list `hooks.EVENT`; empty where there is no such list.
@@ -47,6 +48,9 @@ pub(super) fn missing(text: &str, event: &str) -> Result<Made, Unfit> {
 /// # Errors
 /// As [`elements`]; also where the place is not written as a block, one entry a line.
 pub(super) fn insert(text: &str, event: &str, items: &[Value]) -> Result<String, Unfit> {
+    if let Some(body) = text.strip_prefix(MARK) {
+        return Ok(format!("{MARK}{}", insert(body, event, items)?));
+    }
     let mut wanted = elements(text, event)?;
     wanted.extend(items.iter().cloned());
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -92,7 +96,6 @@ fn not_plain(text: &str) -> Unfit {
     let ends = lines().find(|(_, line)| line.strip_prefix("...").is_some_and(|more| !says_something(more)));
     let asked = lines().find(|(_, line)| line.starts_with("? "));
     let (line, why) = match (first, ends, asked) {
-        _ if text.starts_with('\u{feff}') => (1, "it begins with a byte order mark: take that out"),
         (_, Some((line, _)), _) => (line, "`...` ends the document, and nothing can stand behind it: take that line out"),
         (_, _, Some((line, _))) => (line, "a key is written with `?`: write it as `key:`"),
         (Some((line, text)), ..) if text.starts_with(['{', '[']) => (line, "the whole file is written in brackets: write one key a line"),
@@ -111,6 +114,9 @@ fn not_plain(text: &str) -> Unfit {
 /// # Errors
 /// As [`insert`].
 pub(super) fn remove(text: &str, event: &str, positions: &[usize], made: Made) -> Result<String, Unfit> {
+    if let Some(body) = text.strip_prefix(MARK) {
+        return Ok(format!("{MARK}{}", remove(body, event, positions, made)?));
+    }
     let before = elements(text, event)?;
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let layout = Layout::of(&lines, event);
@@ -275,6 +281,7 @@ fn line_of(text: &str, key: &str) -> usize {
 }
 
 fn parsed(text: &str) -> Result<Yaml, Unfit> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
     let root: Yaml = serde_yaml::from_str(text).map_err(|error| {
         let (line, why) = refusal(text, &error);
         Unfit { line: line.unwrap_or(1), why: format!("it is not valid YAML: {why}") }

@@ -20,7 +20,13 @@ pub(super) const ADAPTER: Adapter = Adapter {
         file: "settings.json",
         shared: Some(".claude/settings.json"),
         local: Some(".claude/settings.local.json"),
-        relay: Relay::Groups { comments: false, groups, more: &[("ConfigChange", config_change)], off: Some((&["disableAllHooks"], true)) },
+        relay: Relay::Groups {
+            comments: false,
+            mark: true,
+            groups,
+            more: &[("ConfigChange", config_change)],
+            off: Some((&["disableAllHooks"], true)),
+        },
         needs: &[],
         needs_shared: &[
             "Claude Code reads this file only where it is started in this very directory, not in one below: connect each one that agents are started in, or the user's settings, which hold everywhere.",

@@ -21,7 +21,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         file: "settings.json",
         shared: Some(".gemini/settings.json"),
         local: None,
-        relay: Relay::Groups { comments: true, groups, more: &[], off: Some((&["hooksConfig", "enabled"], false)) },
+        relay: Relay::Groups { comments: true, mark: false, groups, more: &[], off: Some((&["hooksConfig", "enabled"], false)) },
         needs: &["Gemini CLI reads its hooks when it starts: start running sessions again."],
         needs_shared: &[
             "Gemini CLI reads this file only where it is started in this very directory, not in one below: connect each one that agents are started in, or the user's settings, which hold everywhere.",

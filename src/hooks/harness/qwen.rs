@@ -19,7 +19,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         file: "settings.json",
         shared: Some(".qwen/settings.json"),
         local: None,
-        relay: Relay::Groups { comments: true, groups, more: &[], off: Some((&["disableAllHooks"], true)) },
+        relay: Relay::Groups { comments: true, mark: true, groups, more: &[], off: Some((&["disableAllHooks"], true)) },
         needs: &["Qwen Code reads its hooks when it starts: start running sessions again."],
         needs_shared: &[
             "Qwen Code reads this file only where it is started in this very directory, not in one below: connect each one that agents are started in, or the user's settings, which hold everywhere.",

@@ -34,6 +34,8 @@ pub enum Relay {
         /// Whether its own parser takes comments there. None takes a trailing comma, and each throws the whole file away
         /// for what it does not take.
         comments: bool,
+        /// Whether it takes a byte order mark first: the others can't read the file then.
+        mark: bool,
         /// The elements at one of its events.
         groups: fn(&Call, &Point) -> Vec<Value>,
         /// Further events, which are no seams, with their elements.

@@ -54,6 +54,7 @@ pub(crate) fn surroundings(world: &Sandbox) -> Surroundings {
         state: world.path("state/loci"),
         wall: Vec::new(),
         moved: Vec::new(),
+        linked: Vec::new(),
         hops: 0,
     }
 }

@@ -98,6 +98,8 @@ fn what_is_there_keeps_every_byte_and_comes_back() {
 fn a_file_that_the_harness_itself_throws_away_is_refused_with_the_line() {
     let comma = "{\n  \"a\": 1,\n}\n";
     let comment = "{\n  // c\n  \"a\": 1\n}\n";
+    let mark = "\u{feff}{\"a\": 1}\n";
+    let control = "{\n  \"a\": \"\t\"\n}\n";
     for (harness, file, text, line) in [
         ("claude", CLAUDE, comma, 3),
         ("claude", CLAUDE, comment, 2),
@@ -105,11 +107,16 @@ fn a_file_that_the_harness_itself_throws_away_is_refused_with_the_line() {
         ("codex", "home/.codex/hooks.json", comma, 3),
         ("gemini", "home/.gemini/settings.json", comma, 3),
         ("qwen", QWEN, comma, 3),
+        ("gemini", "home/.gemini/settings.json", mark, 1),
+        ("codex", "home/.codex/hooks.json", mark, 1),
+        ("gemini", "home/.gemini/settings.json", control, 2),
     ] {
         let sandbox = world();
         sandbox.file(file, text);
         let said = run(&sandbox, &format!("connect {harness}")).exits(2).stderr;
         let name = Path::new(file).file_name().unwrap().to_str().unwrap();
+        assert!((text == comment) == said.contains("no comments") && (text == comma) == said.contains("no trailing"), "{said}");
+        assert_eq!(text == mark, said.contains("no byte order mark"), "{said}");
         let near = (line - 1..=line + 1).any(|line| said.contains(&format!("{name}:{line}")));
         assert!(near && said.contains("leaves the whole file out"), "{harness}: {said}");
         assert_eq!(sandbox.read(file), text);
@@ -118,7 +125,19 @@ fn a_file_that_the_harness_itself_throws_away_is_refused_with_the_line() {
         run(&sandbox, &format!("connect {harness}")).exits(0);
         let there = sandbox.read(file);
         let at = there.rfind('}').unwrap();
-        sandbox.file(file, if text == comma { format!("{},\n}}", there[..at].trim_end()) } else { format!("// c\n{there}") });
+        if text == control {
+            continue;
+        }
+        sandbox.file(
+            file,
+            if text == mark {
+                format!("\u{feff}{there}")
+            } else if text == comma {
+                format!("{},\n}}", there[..at].trim_end())
+            } else {
+                format!("// c\n{there}")
+            },
+        );
         let said = run(&sandbox, &format!("connect {harness} --check")).exits(2).stderr;
         assert!(said.contains("leaves the whole file out"), "{harness}: {said}");
         assert!(run(&sandbox, "connect --check").exits(1).stdout.contains("broken"), "{harness}");
@@ -403,6 +422,157 @@ fn links_are_followed_and_read_only_files_are_left_alone() {
     fs::remove_file(sandbox.path(CLAUDE)).unwrap();
     sandbox.dir(CLAUDE);
     assert!(run(&sandbox, "connect claude").exits(2).stderr.contains("not a file"));
+}
+
+/// A harness reads what it finds under a name: where that is a link, what counts is the file it leads to, whatever that is
+/// called, and nothing beside it.
+#[test]
+fn a_file_of_ours_counts_by_its_name_alone() {
+    for (harness, file) in ALL.into_iter().filter(|(name, _)| ["cline", "copilot", "opencode", "pi"].contains(name)) {
+        // Something else stands there, by another name.
+        let sandbox = world();
+        sandbox.file("home/dot/real", "export const mine = 1\n").link(file, sandbox.path("home/dot/real"));
+        let before = sandbox.snapshot("home");
+        let said = run(&sandbox, &format!("connect {harness}")).exits(2).stderr;
+        assert!(said.contains("something that is not ours"), "{harness}: {said}");
+        assert!(run(&sandbox, &format!("connect --check {harness}")).exits(1).stdout.contains("not connected"), "{harness}");
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        assert_eq!(sandbox.snapshot("home"), before, "{harness}");
+
+        // It is connected, and somebody moves the file and links to it.
+        let sandbox = world();
+        sandbox.dir("home/dot");
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        let moved = sandbox.path("home/dot/moved");
+        fs::rename(sandbox.path(file), &moved).unwrap();
+        sandbox.link(file, &moved);
+        assert!(run(&sandbox, &format!("connect --check {harness}")).exits(0).stdout.contains("connected"), "{harness}");
+        let linked = sandbox.snapshot("home");
+        assert!(run(&sandbox, &format!("connect {harness}")).exits(0).stdout.contains("already"), "{harness}");
+        // In another form it is written where the link leads to.
+        run(&sandbox, &format!("connect {harness} --observe")).exits(0);
+        assert!(run(&sandbox, &format!("connect --check {harness}")).exits(0).stdout.contains("observed"), "{harness}");
+        run(&sandbox, &format!("connect {harness}")).exits(0);
+        // Of Cline's programs, one that only watches has no such one meanwhile: the link goes with it.
+        assert!(harness == "cline" || sandbox.snapshot("home") == linked, "{harness}");
+        assert!(run(&sandbox, &format!("disconnect {harness}")).exits(0).stdout.contains("is disconnected ("), "{harness}");
+        assert!(!sandbox.path(file).is_symlink() && !moved.exists() && sandbox.path("home/dot").exists(), "{harness}");
+        assert!(!sandbox.path("home/.loci/bin").exists() && !sandbox.path("state/loci/connect/link").exists(), "{harness}");
+    }
+}
+
+/// What was put in under a name goes with it, wherever the name has led since.
+#[test]
+fn settings_may_be_moved_behind_a_link_and_back() {
+    for (harness, file) in [("claude", CLAUDE), ("codex", "home/.codex/hooks.json"), ("hermes", HERMES)] {
+        let flag = if harness == "claude" { "" } else { " --trust" };
+        let text = if harness == "hermes" { "model: x\n" } else { "{\"a\": 1}\n" };
+        let at = |sandbox: &Sandbox| sandbox.path(file);
+        // Moved while it is connected; and the other way round.
+        for first_a_link in [false, true] {
+            let sandbox = world();
+            let dots = sandbox.path("home/dots/kept");
+            sandbox.dir("home/dots");
+            let link = |sandbox: &Sandbox| {
+                fs::rename(at(sandbox), &dots).unwrap();
+                sandbox.link(file, &dots);
+            };
+            let back = |sandbox: &Sandbox| {
+                fs::remove_file(at(sandbox)).unwrap();
+                fs::rename(&dots, at(sandbox)).unwrap();
+            };
+            sandbox.file(file, text);
+            if first_a_link {
+                link(&sandbox);
+            }
+            run(&sandbox, &format!("connect {harness}{flag}")).exits(0);
+            if first_a_link {
+                back(&sandbox)
+            } else {
+                link(&sandbox)
+            }
+            let said = run(&sandbox, &format!("connect --check {harness} --json")).exits(0).json();
+            assert_eq!(said["harnesses"][0]["file"], at(&sandbox).to_str().unwrap(), "{harness}");
+            assert!(run(&sandbox, &format!("connect {harness}{flag}")).exits(0).stdout.contains("already"), "{harness}");
+            run(&sandbox, &format!("disconnect {harness}")).exits(0);
+            assert_eq!(sandbox.read(file), text, "{harness}");
+            assert_eq!(at(&sandbox).is_symlink(), !first_a_link, "{harness}");
+            assert!(!sandbox.path("home/.loci/bin").exists(), "{harness}: a receipt has stayed");
+        }
+        // The link is led to another file: both lose what is ours.
+        let sandbox = world();
+        sandbox.file("home/dots/a", text).file("home/dots/b", text).link(file, sandbox.path("home/dots/a"));
+        run(&sandbox, &format!("connect {harness}{flag}")).exits(0);
+        fs::remove_file(at(&sandbox)).unwrap();
+        sandbox.link(file, sandbox.path("home/dots/b"));
+        assert!(run(&sandbox, &format!("connect --check {harness}")).exits(1).stdout.contains("not connected"), "{harness}");
+        run(&sandbox, &format!("connect {harness}{flag}")).exits(0);
+        run(&sandbox, &format!("disconnect {harness}")).exits(0);
+        assert_eq!((sandbox.read("home/dots/a").as_str(), sandbox.read("home/dots/b").as_str()), (text, text), "{harness}");
+        assert!(!sandbox.path("home/.loci/bin").exists(), "{harness}: a receipt has stayed");
+        assert!(["config.toml", "shell-hooks-allowlist.json"].iter().all(|name| !at(&sandbox).with_file_name(name).exists()), "{harness}");
+    }
+}
+
+/// A folder of a harness that is a link.
+#[test]
+fn a_folder_that_is_a_link_stays_one() {
+    let sandbox = world();
+    sandbox.dir("home/dots/plugin").link("home/.config/opencode/plugin", sandbox.path("home/dots/plugin"));
+    run(&sandbox, "connect opencode").exits(0);
+    assert!(sandbox.path("home/dots/plugin/loci.js").exists());
+    run(&sandbox, "disconnect opencode").exits(0);
+    assert!(sandbox.path("home/.config/opencode/plugin").is_symlink() && !sandbox.path("home/dots/plugin/loci.js").exists());
+    // One that became a link while it was connected is nobody's to take away.
+    let sandbox = world();
+    run(&sandbox, "connect opencode").exits(0);
+    sandbox.dir("home/dots");
+    fs::rename(sandbox.path("home/.config/opencode"), sandbox.path("home/dots/opencode")).unwrap();
+    sandbox.link("home/.config/opencode", sandbox.path("home/dots/opencode"));
+    run(&sandbox, "connect --check opencode").exits(0);
+    run(&sandbox, "disconnect opencode").exits(0);
+    assert!(sandbox.path("home/.config/opencode").is_symlink() && !sandbox.path("home/dots/opencode/plugin/loci.js").exists());
+    // And one that leads nowhere is named.
+    let sandbox = world();
+    sandbox.link("home/.claude", sandbox.path("home/gone"));
+    let said = run(&sandbox, "connect claude").exits(2).stderr;
+    assert!(said.contains(".claude: it is a link that leads to no folder"), "{said}");
+}
+
+/// Each time that trust was given.
+#[test]
+fn all_trust_is_taken_back_however_often_it_was_given() {
+    for harness in ["codex", "hermes"] {
+        for forms in [&["--trust", "--observe --trust"][..], &["--observe --trust", "--trust"], &["--trust", "--observe", "--trust"]] {
+            for text in [None, Some("# mine\n")] {
+                let sandbox = world();
+                if let Some(text) = text.filter(|_| harness == "codex") {
+                    sandbox.file("home/.codex/config.toml", text);
+                }
+                let before = sandbox.snapshot("home");
+                for form in forms {
+                    run(&sandbox, &format!("connect {harness} {form}")).exits(0);
+                }
+                run(&sandbox, &format!("disconnect {harness}")).exits(0);
+                let mut after = sandbox.snapshot("home");
+                after.remove(&PathBuf::from(".loci"));
+                assert_eq!(after, before, "{harness} {forms:?}");
+            }
+        }
+    }
+    // Also where somebody else has been at it, and where the relays of a project are trusted as well.
+    let sandbox = world();
+    let config = "home/.codex/config.toml";
+    run(&sandbox, "connect codex --trust").exits(0);
+    run(&sandbox, "connect codex --shared . --trust").exits(0);
+    run(&sandbox, "connect codex --observe --trust").exits(0);
+    sandbox.file(config, format!("{}\n# mine\n", sandbox.read(config)));
+    run(&sandbox, "connect codex --trust").exits(0);
+    run(&sandbox, "disconnect codex").exits(0);
+    run(&sandbox, "connect codex --shared . --check").exits(0);
+    assert!(!sandbox.read(config).contains("home/.codex/hooks.json"), "{}", sandbox.read(config));
+    run(&sandbox, "disconnect codex --shared .").exits(0);
+    assert_eq!(sandbox.read(config).trim(), "# mine");
 }
 
 #[test]
@@ -725,6 +895,8 @@ fn what_is_trusted_is_written_through_a_link_and_never_into_two_names() {
 fn settings_in_yaml_keep_every_byte_and_come_back() {
     for text in [
         "",
+        "\u{feff}model: x\n",
+        "\u{feff}hooks:\n  pre_tool_call:\n    - command: mine\n",
         "model:\n  default: x # mine\n\n# end\n",
         "hooks: {}\nmodel: x\n",
         "hooks:\n  pre_tool_call:\n  - command: mine # first\n    timeout: 3\n  # about\n  other: []\nlast: |\n  hooks:\n",

@@ -44,6 +44,9 @@ fn there_and_back() {
     assert_eq!((active(&world)["active"].as_str(), active(&world)["matched_by"].as_str()), (Some("one"), Some("hash")));
     assert!(!world.path("r/.claude/rules/b.md").exists() && world.path("r/notes.txt").exists());
     world.loci("r", ["loadout", "diff"]).exits(0);
+    // Once more: nothing changes, and the way back is the first one's still.
+    let again = world.loci("r", ["loadout", "inject", "one", "--json"]).exits(0).json();
+    assert_eq!((&again["was"], &again["pieces"]), (&done["was"], &json!([])));
 
     world.loci("r", ["loadout", "restore"]).exits(0);
     assert_eq!(world.snapshot("r"), two);

@@ -28,7 +28,7 @@ fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Cont
     };
     let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
     let user_home = user_home(context);
-    let file = path.cloned().or_else(|| ground(context, &user_home).file(adapter, reach).ok());
+    let file = path.cloned().or_else(|| ground(context, &user_home).spot(adapter, reach).ok().map(|spot| spot.name));
     (file.unwrap_or_else(|| context.cwd.clone()), Standing::Broken(format!("{line}{why}")))
 }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use jsonc_parser::ast::{Object, Value};
 
-use super::{Doc, Unfit, uncommented};
+use super::{Doc, Unfit};
 use crate::hooks::connect::jsonc::{last, line_of};
+use crate::hooks::connect::strict::uncommented;
 
 /// The keys that stand in entries of ours: of a group, and of a hook in it.
 pub struct Known<'a> {
