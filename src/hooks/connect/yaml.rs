@@ -386,12 +386,21 @@ mod tests {
             ("{a: 1, hooks: {}}\n", 1, "the whole file is written in brackets"),
             ("# mine\n  a: 1\n  b: 2\n", 2, "left edge"),
             ("a: 1\n... # end\n", 2, "ends the document"),
-            ("\u{feff}a: 1\n", 1, "byte order mark"),
             ("? hooks\n: pre:\n    - command: x\n", 1, "`?`"),
             ("\"ho\\u006fks\":\n  pre: []\n", 1, "left edge"),
         ] {
             let unfit = insert(text, "pre", &[item()]).unwrap_err();
             assert!(unfit.line == line && unfit.why.contains(word), "{text}: {unfit:?}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays_and_hides_no_key() {
+        for text in ["\u{feff}a: 1\n", "\u{feff}hooks:\n  pre:\n    - command: mine\n", "\u{feff}hooks:\n  post: []\n"] {
+            let put = insert(text, "pre", &[item()]).unwrap();
+            assert!(put.starts_with('\u{feff}') && put.matches("hooks:").count() == 1, "{put:?}");
+            let read: serde_yaml::Value = serde_yaml::from_str(put.trim_start_matches('\u{feff}')).unwrap();
+            assert!(read["hooks"]["pre"].is_sequence(), "{put:?}");
         }
     }
 
