@@ -3,10 +3,10 @@
 //! | by | what |
 //! |---|---|
 //! | a folder of credentials | `.ssh`, `.aws`, `.gnupg`, `.azure`, `.gcloud`, `.kube`, and below `.config`: `gcloud`, `op`, `sops` |
-//! | a file's name | those in [`FILES`] and [`IN_FOLDERS`], the endings in [`ENDINGS`], `.env` and its kin |
+//! | a file's name | those in `FILES` and `IN_FOLDERS`, the endings in `ENDINGS`, `.env` and its kin |
 //! | a key in a file | PEM of every kind, PGP and SSH2 blocks, PuTTY, age |
-//! | a token in a file | those in [`TOKENS`], which are known by how they begin |
-//! | a named value | those in [`VALUES`], where more stands behind them than a place to put it |
+//! | a token in a file | those in `TOKENS`, which are known by how they begin |
+//! | a named value | those in `VALUES`, where more stands behind them than a place to put it |
 //!
 //! Text in UTF-16 is read as what it says.
 
