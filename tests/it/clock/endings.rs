@@ -98,6 +98,8 @@ now={now}
 run=$(ls -d {state}/loci/clock/*/runs/*/run.json)
 pid=$(sed -n 's/.*"process":{{"pid":\([0-9]*\).*/\1/p' "$run")
 kill -0 "$pid" || {{ echo "no run: $pid"; exit 3; }}
+# It stands behind the gate until it is told to go; what is killed there was interrupted.
+until [ -e "${{run%run.json}}begun" ] || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done
 kill -9 "$pid"
 while kill -0 "$pid" 2>/dev/null; do wait; sleep 0.01; done
 for try in $(seq 200); do
