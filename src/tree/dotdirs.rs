@@ -87,6 +87,12 @@ impl Dotdirs {
         self.0.iter().map(|(name, layer)| (name.as_str(), *layer))
     }
 
+    /// Whether a path ends in the name of a dotdir.
+    #[must_use]
+    pub fn is_one(&self, place: &Path) -> bool {
+        place.file_name().and_then(|name| name.to_str()).is_some_and(|name| self.layer(name).is_some())
+    }
+
     /// The layer of this name; `None` where it is no dotdir.
     #[must_use]
     pub fn layer(&self, name: &str) -> Option<Layer> {

@@ -371,6 +371,21 @@ fn an_id_names_one_agent() {
 }
 
 #[test]
+fn an_agent_is_made_where_it_is_found() {
+    let sandbox = Sandbox::new();
+    sandbox.dir("repo/.git").dir("repo/.claude/worktrees/one/.git");
+    for (dir, hint) in [("v/.loci/x", "repo/v/x"), ("v/.claude/deep/x", "repo/v/x"), (".loci", "")] {
+        let error = sandbox.loci("repo", ["new", dir, "--id", "x", "--json"]).exits(2).json();
+        assert!(error["error"]["message"].as_str().unwrap().contains("where nobody looks for agents"), "{error}");
+        let said = error["error"]["hint"].as_str().unwrap_or_default();
+        assert!(hint.is_empty() || said == format!("loci new {}", sandbox.path(hint).display()), "{error}");
+        assert!(!sandbox.path("repo").join(dir).exists());
+    }
+    // A worktree that a harness keeps there is a repository of its own.
+    sandbox.loci("repo/.claude/worktrees/one", ["new", "agents/y"]).exits(0);
+}
+
+#[test]
 fn a_body_that_is_there_keeps_its_id() {
     let sandbox = Sandbox::new();
     sandbox.file("x/.loci/agent.md", "---\ndescription: d\nid: real\n---\n");

@@ -23,7 +23,8 @@ use crate::sys::disk::{self, Kind};
 use crate::sys::lock::{Lock, LockError};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
-use crate::tree::{card, real, settings};
+use crate::tree::dotdirs::Dotdirs;
+use crate::tree::{card, climb, real, settings};
 
 /// The variables that loci sets itself.
 pub(super) const GIVEN: [&str; 2] = ["date", "id"];
@@ -78,6 +79,15 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Where the body can't be made; then nothing of it is there.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
+    if let Some(dotdir) = in_dotdir(&dir, &settings::load(&context.home)?.dotdirs) {
+        let message = format!("failed to make {}: it lies in {}, where nobody looks for agents", shown::path(&dir), shown::path(dotdir));
+        let failure = Failure::new("place", message);
+        let beside = dotdir.parent().zip(dir.file_name().filter(|_| dotdir != dir));
+        return Err(match beside {
+            Some((parent, name)) => failure.hint(format!("loci new {}", word(&parent.join(name)))),
+            None => failure,
+        });
+    }
     let template = template::find(&args.template, &context.home, &context.cwd).map_err(|error| {
         let failure = from_template(error, &args.template);
         // A path is one with a slash.
@@ -198,6 +208,12 @@ pub(super) fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> 
         Some(_) if !dir.components().any(|part| part == Component::ParentDir) => Ok(dir),
         _ => Err(Failure::new("name", "failed to make the directory: its path goes up from a directory that is not there").at(&dir, None)),
     }
+}
+
+/// The dotdir that a directory lies in or is, unless a repository of its own begins in between, as a harness keeps
+/// worktrees there.
+fn in_dotdir<'a>(dir: &'a Path, dotdirs: &Dotdirs) -> Option<&'a Path> {
+    climb::up(dir).take_while(|place| !matches!(disk::look(&place.join(".git")), Ok(Some(_)))).find(|place| dotdirs.is_one(place))
 }
 
 fn taken(context: &Context, dir: &Path, args: &Args) -> Failure {
