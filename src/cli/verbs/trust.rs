@@ -1,6 +1,6 @@
 //! `loci trust`: what a directory brings along may run, and be read to a model, as it is now.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 use serde_json::json;
@@ -12,8 +12,9 @@ use crate::cli::{Answer, Outcome, grant};
 use crate::custody::grants;
 use crate::custody::person::Person;
 use crate::hooks::trust::{self, TrustError};
-use crate::sys::{random, shown, term, time};
-use crate::tree::{real, settings};
+use crate::sys::{disk, random, shown, term, time};
+use crate::tree::dotdirs::Dotdirs;
+use crate::tree::{climb, real, settings};
 
 /// Let the hooks, rules and personas in a directory take effect, as they are now
 #[derive(Debug, ClapArgs)]
@@ -44,6 +45,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return Err(Failure::new("path", format!("failed to trust {}: it is not there", shown::path(&args.dir))).at(&found.path, None));
     }
     let dir = found.path;
+    if !args.revoke && !disk::is_dir(&dir) {
+        let failure = Failure::new("path", "failed to trust a file: what stands in a directory is trusted as a whole").at(&dir, None);
+        return Err(failure.hint(format!("loci trust {}", word(&whole(&dir, &settings::load(&context.home)?.dotdirs)))));
+    }
     let trust = trust::load(&context.state);
     let before: Vec<&trust::Root> = trust.roots.iter().filter(|root| root.path == dir).collect();
     let ids: Vec<String> = before.iter().map(|root| root.id.clone()).collect();
@@ -103,6 +108,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 fn count(files: usize) -> String {
     shown::count(files, "file", "files")
+}
+
+/// The directory that a file belongs to: above its dotdir, where it lies in one.
+fn whole(file: &Path, dotdirs: &Dotdirs) -> PathBuf {
+    let above = climb::nearest(file, |place| dotdirs.is_one(place)).unwrap_or(file);
+    above.parent().unwrap_or(above).to_owned()
 }
 
 fn revoke(context: &Context, args: &Args, dir: &std::path::Path, ids: &[String], command: &str, trust: &trust::Trust) -> Outcome {

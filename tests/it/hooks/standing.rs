@@ -97,3 +97,15 @@ fn what_runs_a_hook_is_part_of_what_is_trusted() {
     sandbox.link("repo/tools/run", sandbox.path("other"));
     assert_eq!(said(&sandbox, "guard.sh"), (false, json!("changed-since")));
 }
+
+/// What is trusted is a directory as a whole: a file says so, with the words that do.
+#[test]
+fn a_file_alone_is_not_trusted() {
+    let sandbox = Sandbox::new();
+    sandbox.exec("svc/.loci/hooks/a.sh", "#!/bin/sh\n").file("svc/notes.md", "");
+    let hint = format!("loci trust {}", sandbox.path("svc").display());
+    for file in ["svc/.loci/hooks/a.sh", "svc/notes.md"] {
+        let error = sandbox.loci("", ["trust", file, "--yes", "--json"]).exits(2).json();
+        assert_eq!(error["error"]["hint"].as_str(), Some(hint.as_str()), "{error}");
+    }
+}
