@@ -13,17 +13,22 @@ pub(super) fn absolute(text: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
+/// What some language takes off the ends of a text: JavaScript the byte order mark, Python the separators of ASCII.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{feff}' | '\u{1c}'..='\u{1f}')
+}
+
 /// Every path that a tool may mean by a text, the likeliest first. Tools differ: one takes blanks, an
 /// `@`, `~` or `file://` off and the next one makes a file of that name; one lets the disk resolve `..`
 /// and the next one strikes it out before. Most texts have one reading.
 pub(super) fn readings(text: &str, dirs: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
     let mut texts = vec![text.to_owned()];
-    if text.starts_with('@') || text.starts_with(char::is_whitespace) || text.ends_with(char::is_whitespace) || !text.is_ascii() {
-        let blank = |c: char| if c.is_whitespace() && !matches!(c, '\n' | '\t') { ' ' } else { c };
+    if text.starts_with('@') || text.starts_with(is_blank) || text.ends_with(is_blank) || !text.is_ascii() {
+        let blank = |c: char| if is_blank(c) && !matches!(c, '\n' | '\t') { ' ' } else { c };
         let spaced: String = text.chars().map(blank).collect();
         let trimmed = spaced.trim().to_owned();
         let bare = trimmed.strip_prefix('@').map(str::to_owned);
-        texts.extend([text.trim().to_owned(), spaced, trimmed].into_iter().chain(bare).filter(|text| !text.is_empty()));
+        texts.extend([text.trim_matches(is_blank).to_owned(), spaced, trimmed].into_iter().chain(bare).filter(|text| !text.is_empty()));
     }
     let addresses: Vec<String> = texts.iter().flat_map(|text| addressed(text)).collect();
     texts.extend(addresses);
@@ -127,4 +132,20 @@ fn percent_decoded(text: &str) -> String {
         rest = after.get(if code.is_some() { 2 } else { 0 }..).unwrap_or_default();
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_some_language_takes_off_the_ends_is_one_of_the_readings() {
+        for blank in [" ", "\u{a0}", "\u{feff}", "\u{1c}", "\u{1f}", "\u{85}", "\u{feff} \u{1d}"] {
+            for text in [format!("{blank}../bob/a.txt"), format!("../bob/a.txt{blank}")] {
+                let found = readings(&text, &[PathBuf::from("/r/x")], None);
+                assert!(found.contains(&PathBuf::from("/r/bob/a.txt")), "{text:?}: {found:?}");
+                assert!(found.contains(&PathBuf::from("/r/x").join(&text)), "{text:?}: {found:?}");
+            }
+        }
+    }
 }
