@@ -3,37 +3,13 @@
 //! By shape only, and with care for code: what is masked has a well-known prefix, is a private key,
 //! or is a long literal behind a word like `password`. A secret without a shape stays.
 
+use crate::tree::secrets;
+
 /// What stands where a secret stood.
 pub const MASK: &str = "[masked]";
 
-/// Prefixes of tokens, and how many characters have to follow.
-const PREFIXES: &[(&str, usize)] = &[
-    ("sk-", 20),
-    ("ghp_", 30),
-    ("gho_", 30),
-    ("ghu_", 30),
-    ("ghs_", 30),
-    ("ghr_", 30),
-    ("github_pat_", 30),
-    ("glpat-", 20),
-    ("npm_", 30),
-    ("pypi-", 30),
-    ("hf_", 30),
-    ("xoxb-", 20),
-    ("xoxp-", 20),
-    ("xoxa-", 20),
-    ("xoxs-", 20),
-    ("xapp-", 20),
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("AIza", 30),
-    ("ya29.", 30),
-    ("dop_v1_", 30),
-    ("SG.", 30),
-    ("sk_live_", 16),
-    ("rk_live_", 16),
-    ("eyJ", 60),
-];
+/// Beginnings of tokens beside those of [`secrets::TOKENS`]: with them much else begins that may be masked, but not more.
+const PREFIXES: &[(&str, usize)] = &[("sk-", 20), ("pypi-", 30), ("SG.", 30), ("eyJ", 60)];
 
 /// Words that stand before a secret, in lower case.
 const WORDS: &[&str] =
@@ -123,7 +99,7 @@ fn value_len(rest: &str) -> usize {
 }
 
 fn is_prefixed(token: &str) -> bool {
-    PREFIXES.iter().any(|(prefix, min)| {
+    secrets::TOKENS.iter().chain(PREFIXES).any(|(prefix, min)| {
         token.strip_prefix(prefix).is_some_and(|rest| {
             rest.len() >= *min
                 // Words joined by hyphens are no token.

@@ -77,14 +77,14 @@ const IN_FOLDERS: &[(&str, &str)] = &[
 /// Endings of files, in lower case.
 const ENDINGS: &[&str] = &[".token", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".agekey", ".kubeconfig"];
 
-/// Beginnings of tokens, each with how many more characters make it one.
-const TOKENS: &[(&str, usize)] = &[
+/// Beginnings of tokens that nothing else begins with, each with how many more characters make it one.
+pub const TOKENS: &[(&str, usize)] = &[
     ("sk-ant-", 20),
     ("sk-proj-", 20),
     ("sk-svcacct-", 20),
     ("sk-or-v1-", 20),
-    ("sk_live_", 20),
-    ("rk_live_", 20),
+    ("sk_live_", 16),
+    ("rk_live_", 16),
     ("ghp_", 30),
     ("gho_", 30),
     ("ghu_", 30),
@@ -103,11 +103,11 @@ const TOKENS: &[(&str, usize)] = &[
     ("ya29.", 20),
     ("1//0", 30),
     ("hf_", 30),
-    ("npm_", 36),
-    ("pypi-Ag", 40),
+    ("npm_", 30),
+    ("pypi-Ag", 30),
     ("dckr_pat_", 20),
     ("glsa_", 30),
-    ("dop_v1_", 60),
+    ("dop_v1_", 30),
     ("AGE-SECRET-KEY-1", 40),
     ("AGE-PLUGIN-", 40),
 ];
