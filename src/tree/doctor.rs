@@ -5,6 +5,8 @@
 //! followed within one budget for the whole sweep, and nothing that is found is run or followed
 //! further.
 
+mod data;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -226,7 +228,7 @@ impl Doctor<'_> {
             }
             let path = dotdir.path.join(&entry.name);
             let Ok((bytes, false)) = disk::read_start(&path, header::MAX_BYTES as u64) else { continue };
-            if is_list_of_objects(&name, &bytes) {
+            if data::is_list_of_objects(&name, &bytes) {
                 self.find(
                     &path,
                     "view-list",
@@ -383,19 +385,4 @@ impl Doctor<'_> {
             }
         }
     }
-}
-
-/// Whether a data file is a list of things, at its top or under `objects`.
-fn is_list_of_objects(name: &str, bytes: &[u8]) -> bool {
-    if name.ends_with(".jsonl") || name.ends_with(".csv") {
-        return bytes.iter().filter(|byte| **byte == b'\n').count() > 1;
-    }
-    let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    if !header::is_bounded(text) {
-        return false;
-    }
-    // JSON is YAML; the bounds of front matter hold here too.
-    let header = header::parse_yaml(bytes);
-    header.status == header::Status::NonMapping && text.trim_start().starts_with(['[', '-'])
-        || ["objects", "items", "entities"].iter().any(|key| matches!(header.value(key), Some(Value::Array(_) | Value::Object(_))))
 }
