@@ -40,8 +40,18 @@ pub const LOCI_TEST_NOW: &str = "LOCI_TEST_NOW";
 pub const HOME: &str = "HOME";
 /// Where machine-local state lives; default `$HOME/.local/state`.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
-/// What moves the settings folders of harnesses elsewhere.
-pub const HARNESS_FOLDERS: [&str; 4] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR"];
+/// What moves the settings folders of harnesses elsewhere: the variable of each adapter (a test there holds it).
+pub const HARNESS_FOLDERS: [&str; 9] = [
+    "CLAUDE_CONFIG_DIR",
+    "CLINE_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "GEMINI_CLI_HOME",
+    "HERMES_HOME",
+    "PI_CODING_AGENT_DIR",
+    "QWEN_HOME",
+    "XDG_CONFIG_HOME",
+];
 /// Where scratch folders go; default `/tmp`.
 pub const TMPDIR: &str = "TMPDIR";
 /// Where programs are looked for.

@@ -462,19 +462,33 @@ fn what_the_home_reads_through_links_is_walled_where_it_lies() {
 #[test]
 fn settings_folders_that_are_moved_are_walled_where_they_are() {
     let sandbox = world();
-    let folder = sandbox.path("moved");
-    for (variable, file) in
-        [("CLAUDE_CONFIG_DIR", "settings.json"), ("CODEX_HOME", "hooks.json"), ("PI_CODING_AGENT_DIR", "extensions/loci.ts")]
-    {
+    // What switches hooks off or runs beside them, where the variable has moved it.
+    for (variable, harness, file) in [
+        ("CLAUDE_CONFIG_DIR", "claude", "settings.json"),
+        ("CLINE_DIR", "cline", "plugins/x.js"),
+        ("CODEX_HOME", "codex", "config.toml"),
+        ("COPILOT_HOME", "copilot", "settings.json"),
+        ("GEMINI_CLI_HOME", "gemini", ".gemini/trustedFolders.json"),
+        ("HERMES_HOME", "hermes", "shell-hooks-allowlist.json"),
+        ("PI_CODING_AGENT_DIR", "pi", "extensions/loci.ts"),
+        ("QWEN_HOME", "qwen", "trustedFolders.json"),
+        ("XDG_CONFIG_HOME", "opencode", "opencode/tool/x.ts"),
+    ] {
+        let folder = sandbox.path(format!("moved-{harness}"));
         let call = write(&sandbox, folder.join(file)).to_string();
-        passed(gate(&sandbox, &call));
+        if !file.starts_with('.') {
+            passed(gate(&sandbox, &call));
+        }
         refused(asked(&sandbox, &call, |command| _ = command.env(variable, &folder)));
         let skill = write(&sandbox, folder.join("skills/a.md")).to_string();
         passed(asked(&sandbox, &skill, |command| _ = command.env(variable, &folder)));
+        // What was connected there stays so for a harness that is started without the variable.
+        let mut connect = sandbox.command("repo");
+        Run::of(connect.args(["connect", harness]).env(variable, &folder), None).exits(0);
+        refused(gate(&sandbox, &call));
+        passed(gate(&sandbox, &skill));
     }
-    // What was connected there stays so for a harness that is started without the variable.
-    let mut connect = sandbox.command("repo");
-    Run::of(connect.args(["connect", "claude"]).env("CLAUDE_CONFIG_DIR", &folder), None).exits(0);
+    let folder = sandbox.path("moved-claude");
     let call = write(&sandbox, folder.join("settings.json")).to_string();
     assert!(refused(gate(&sandbox, &call)).contains("Claude Code's settings"));
     sandbox.file("state/loci/connect/odd.json", "{").dir("state/loci/connect/dir.json");

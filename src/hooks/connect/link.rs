@@ -90,9 +90,15 @@ pub fn settings(env: &Env, state: &Path) -> Settings {
         for name in if names.is_empty() { std::slice::from_ref(&file) } else { &names } {
             let Some(folder) = name.parent().filter(|folder| folder.is_absolute()) else { continue };
             let forms = [adapter.wiring.shared, adapter.wiring.local].into_iter().flatten().filter_map(|form| Path::new(form).parent());
+            let of_project = forms.filter(|form| folder.ends_with(form)).map(|form| (folder, form.to_owned())).next();
+            // Of a user's, the whole folder counts: what switches hooks off lies beside them.
             let own = Path::new(adapter.wiring.file).parent().unwrap_or(Path::new(""));
-            let of_user = Path::new(adapter.wiring.folder).join(own);
-            let stands_for = forms.filter(|form| folder.ends_with(form)).map(Path::to_owned).next().unwrap_or(of_user);
+            let whole = own.components().try_fold(folder, |at, _| at.parent()).filter(|_| folder.ends_with(own));
+            let of_user = || match whole {
+                Some(whole) => (whole, PathBuf::from(adapter.wiring.folder)),
+                None => (folder, Path::new(adapter.wiring.folder).join(own)),
+            };
+            let (folder, stands_for) = of_project.unwrap_or_else(of_user);
             let real = real::real(folder, true).path;
             if !real.ends_with(&stands_for) {
                 found.moved.push((real, stands_for));

@@ -265,4 +265,9 @@ mod tests {
         assert_eq!(run(&call(None, false).closing("x").replace("${LOCI_HOME:-$HOME}", "/nonexistent")).0, Some(0));
         assert_eq!(run(&call(Some("/nonexistent/.loci/bin/loci"), true).hook(Seam::AfterTool)), (Some(0), String::new(), String::new()));
     }
+
+    #[test]
+    fn the_gate_reads_every_variable_that_moves_a_folder() {
+        assert!(crate::hooks::harness::ALL.iter().all(|adapter| crate::sys::env::HARNESS_FOLDERS.contains(&adapter.wiring.moved_by.0)));
+    }
 }
