@@ -29,6 +29,7 @@ pub use ground::Spot;
 pub use link::{Settings, mend_link, settings};
 pub use put::connect;
 pub use take::disconnect;
+pub use whole::calls_us;
 pub use whole::{CHANGED, TAKEN};
 
 use splice::Unfit;

@@ -104,7 +104,8 @@ fn says_ours(now: &[u8]) -> bool {
 
 /// Whether a program calls the link that relays call, for this harness: in a shell or in a list of words, however
 /// somebody has laid it out since.
-fn calls_us(adapter: &Adapter, text: &str) -> bool {
+#[must_use]
+pub fn calls_us(adapter: &Adapter, text: &str) -> bool {
     let words: String = text.chars().filter(|one| !one.is_whitespace() && !matches!(one, '"' | '\'' | '`' | ',')).collect();
     let link = words.contains("/.loci/bin/loci") || words.contains(".locibinloci");
     link && words.contains(&format!("--for{}", adapter.name))

@@ -680,6 +680,9 @@ fn a_project_has_a_file_of_ones_own_and_a_shared_one() {
     for harness in ["cline", "codex", "copilot", "gemini", "opencode", "pi", "qwen"] {
         assert!(run(&sandbox, &format!("connect {harness} --project .")).exits(2).stderr.contains("--shared"));
         run(&sandbox, &format!("connect {harness} --shared .")).exits(0);
+        // Whoever asks for the user's is told of these.
+        let said = run(&sandbox, "connect --check").stderr;
+        assert!(said.contains(&format!("loci connect {harness} --check --shared .")), "{said}");
         run(&sandbox, &format!("disconnect {harness} --shared .")).exits(0);
     }
     assert!(run(&sandbox, "connect hermes --shared .").exits(2).stderr.contains("reads no hooks there"));

@@ -9,7 +9,7 @@ use crate::body::home;
 use crate::cli::context::Context;
 use crate::cli::{Answer, Outcome};
 use crate::hooks::connect::check::{self, Standing};
-use crate::hooks::connect::{ConnectError, Reach};
+use crate::hooks::connect::{self, ConnectError, Reach};
 use crate::hooks::harness::{self, Adapter};
 use crate::sys::{disk, env};
 
@@ -39,14 +39,17 @@ fn notes(context: &Context, rows: &[Row], reach: &Reach) -> Vec<String> {
         let there = rows.iter().filter(|(_, (_, standing))| matches!(standing, Standing::Connected | Standing::Observed));
         return there.flat_map(|(adapter, _)| adapter.wiring.needs_shared).map(|need| (*need).to_owned()).collect();
     }
-    let calls = |file: &Path| {
+    let calls = |adapter: &Adapter, file: &Path| {
         let data = disk::read_bounded(file, 1 << 20).ok().flatten().unwrap_or_default();
-        String::from_utf8_lossy(&data).contains("/.loci/bin/loci")
+        connect::calls_us(adapter, &String::from_utf8_lossy(&data))
     };
     let is_user_s = |file: &Path| rows.iter().any(|(_, (own, _))| own == file);
     let one = |(adapter, _): &Row| {
-        let found: Vec<String> =
-            others(context, adapter).iter().filter(|file| calls(file) && !is_user_s(file)).map(|file| context.shown(file)).collect();
+        let found: Vec<String> = others(context, adapter)
+            .iter()
+            .filter(|file| calls(adapter, file) && !is_user_s(file))
+            .map(|file| context.shown(file))
+            .collect();
         let local = adapter.wiring.local.filter(|local| found.iter().any(|file| Path::new(file) == Path::new(local)));
         let shared = adapter.wiring.shared.filter(|shared| found.iter().any(|file| Path::new(file) == Path::new(shared)));
         let ways: Vec<String> = [(shared, "shared"), (local, "project")]
