@@ -15,6 +15,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::text_of;
 use crate::cli::{Answer, Outcome};
 use crate::clock::job::LoadError;
+use crate::hooks::event::Seam;
 use crate::hooks::place::Ground;
 use crate::hooks::{declare, find, switches, trust};
 use crate::sys::{disk, shown};
@@ -121,7 +122,7 @@ fn hooks(dir: &Path) -> Vec<Finding> {
     let entries = folders.iter().flat_map(|folder| disk::list(folder).into_iter().flatten().map(|entry| folder.join(entry.name)));
     let bad = |path: PathBuf| {
         let remarks = declare::header(&disk::read_start(&path, HEADER).ok()?.0)?.err()?;
-        let fix = "name a seam of `loci help hooks` in its `hook-events` line".to_owned();
+        let fix = format!("name one of these in its `hook-events` line: {}", Seam::ALL.map(Seam::word).join(", "));
         Some(Finding { path, line: None, code: "hook-broken", text: remarks.join("; "), fix })
     };
     entries.filter(|path| disk::is_file(path)).filter_map(bad).collect()

@@ -209,7 +209,7 @@ fn words(active: &Active) -> String {
     if !active.off.is_empty() {
         parts.push(format!("off {}", list(&active.off)));
     }
-    if parts.is_empty() { "all that are present are on".to_owned() } else { parts.join("; ") }
+    if parts.is_empty() { "nothing is said of any".to_owned() } else { parts.join("; ") }
 }
 
 fn failure(error: StateError) -> Failure {

@@ -22,7 +22,7 @@ pub(super) const ADAPTER: Adapter = Adapter {
         local: None,
         relay: Relay::Groups { comments: false, mark: false, groups, more: &[], off: None },
         needs: &[
-            "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them); for a user's hooks `loci connect codex --trust` says it for you. Until then it leaves them out without a word.",
+            "Codex runs a hook only after you have trusted it: start `codex` and say yes when it shows the new hook (`/hooks` lists them); `loci connect codex --trust` (with `--shared DIR` for those of a project) says it for you. Until then it leaves them out without a word.",
             "Codex reads its hooks when it starts: start running sessions again.",
         ],
         needs_shared: &["Hooks of a project run only in a project that you have trusted in Codex."],
