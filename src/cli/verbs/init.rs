@@ -138,7 +138,7 @@ struct Harness {
 
 impl Harness {
     fn to_connect(&self) -> bool {
-        matches!(self.standing, Some(Ok(Standing::NotConnected | Standing::Differs)))
+        matches!(self.standing, Some(Ok(Standing::NotConnected | Standing::Gone | Standing::Differs)))
     }
 
     fn command(&self) -> String {

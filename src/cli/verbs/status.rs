@@ -286,7 +286,7 @@ fn gates(context: &Context, project: Option<&Path>, owned: bool) -> Vec<Need> {
                 Reach::Shared(dir) => format!(" --shared {}", word(dir)),
                 Reach::Project(dir) => format!(" --project {}", word(dir)),
             };
-            let check = if standing == Standing::Differs { "" } else { " --check" };
+            let check = if matches!(standing, Standing::Differs | Standing::Gone) { "" } else { " --check" };
             needs.push(Need {
                 kind: "gate",
                 about: adapter.name.to_owned(),

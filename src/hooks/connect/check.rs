@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::file::{read, text};
 use super::ground::Spot;
+use super::receipt::{Named, Receipt};
 use super::trust::{self, Lack};
 use super::whole::{Target, is_ours, targets};
 use super::{ConnectError, Ground, Reach, put, relay, splice, tables};
@@ -31,6 +32,8 @@ pub enum Standing {
     Tampered(String),
     /// No relay is there.
     NotConnected,
+    /// No relay is there any more, and nobody has disconnected it.
+    Gone,
     /// The settings can't be read, for this reason: nobody knows.
     Broken(String),
 }
@@ -46,6 +49,7 @@ impl Standing {
             Self::Differs => "differs",
             Self::Tampered(_) => "tampered",
             Self::NotConnected => "not-connected",
+            Self::Gone => "gone",
             Self::Broken(_) => "broken",
         }
     }
@@ -56,6 +60,7 @@ impl Standing {
         match self {
             Self::Silent(why) | Self::Tampered(why) | Self::Broken(why) => Some(why),
             Self::Differs => Some("what stands there is not what this version of loci puts there"),
+            Self::Gone => Some("the relays that `loci connect` put there are not there any more"),
             Self::Connected | Self::Observed | Self::NotConnected => None,
         }
     }
@@ -89,7 +94,10 @@ pub fn standing(adapter: &Adapter, reach: &Reach, ground: &Ground<'_>, others: &
             Some(now) => look(adapter, ground, &spot, &now, others, [&acts, &watches])?,
         },
     };
-    Ok((spot.name, found))
+    // A name of the file stands in a receipt as long as nobody has disconnected it.
+    let is_named = |named: &Named| named.harness == adapter.name && named.names.iter().chain([&named.file]).any(|name| *name == spot.name);
+    let gone = found == Standing::NotConnected && Receipt::files(ground.state).iter().any(is_named);
+    Ok((spot.name, if gone { Standing::Gone } else { found }))
 }
 
 /// How it stands with a harness whose relays are files of ours.

@@ -505,7 +505,7 @@ fn settings_may_be_moved_behind_a_link_and_back() {
         run(&sandbox, &format!("connect {harness}{flag}")).exits(0);
         fs::remove_file(at(&sandbox)).unwrap();
         sandbox.link(file, sandbox.path("home/dots/b"));
-        assert!(run(&sandbox, &format!("connect --check {harness}")).exits(1).stdout.contains("not connected"), "{harness}");
+        assert!(run(&sandbox, &format!("connect --check {harness}")).exits(1).stdout.contains("gone: "), "{harness}");
         run(&sandbox, &format!("connect {harness}{flag}")).exits(0);
         run(&sandbox, &format!("disconnect {harness}")).exits(0);
         assert_eq!((sandbox.read("home/dots/a").as_str(), sandbox.read("home/dots/b").as_str()), (text, text), "{harness}");
@@ -737,6 +737,28 @@ fn one_broken_file_does_not_hide_the_others() {
     );
     let words = run(&sandbox, "connect --check").exits(1).stdout;
     assert!(words.contains("broken: line 2: ") && words.contains("broken: it is not a file"), "{words}");
+}
+
+#[test]
+fn a_gate_that_is_gone_or_can_not_judge_is_said() {
+    let sandbox = world();
+    run(&sandbox, "connect claude").exits(0);
+    let kept = sandbox.read(CLAUDE);
+    // Somebody has put an older file back.
+    sandbox.file(CLAUDE, "{}\n");
+    for asked in ["connect --check", "connect claude --check"] {
+        let said = run(&sandbox, asked).exits(1).stdout;
+        assert!(said.contains("gone: ") && said.contains("run `loci connect claude`"), "{said}");
+    }
+    assert!(run(&sandbox, "status").exits(1).stdout.contains("loci connect claude"));
+    sandbox.file(CLAUDE, &kept).file("home/.loci/config.yaml", "custody: required\nretenton: 5\n");
+    let rows = run(&sandbox, "connect claude --check --json").exits(1).json()["harnesses"].clone();
+    assert_eq!(rows[0]["standing"], "broken", "{rows}");
+    assert!(rows[0]["why"].as_str().unwrap().starts_with("line 2: "), "{rows}");
+    std::fs::remove_file(sandbox.path("home/.loci/config.yaml")).unwrap();
+    run(&sandbox, "connect claude --check").exits(0);
+    run(&sandbox, "disconnect claude").exits(0);
+    assert!(run(&sandbox, "connect claude --check").exits(1).stdout.contains("not connected"));
 }
 
 #[test]

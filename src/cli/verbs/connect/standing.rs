@@ -9,9 +9,10 @@ use crate::body::home;
 use crate::cli::context::Context;
 use crate::cli::{Answer, Outcome};
 use crate::hooks::connect::check::{self, Standing};
-use crate::hooks::connect::{self, ConnectError, Reach};
+use crate::hooks::connect::{self, ConnectError, Ground, Reach};
 use crate::hooks::harness::{self, Adapter};
 use crate::sys::{disk, env};
+use crate::tree::settings;
 
 /// A harness whose settings can't be read: which file, and what is wrong with it.
 fn broken(error: &ConnectError, adapter: &Adapter, reach: &Reach, context: &Context) -> (PathBuf, Standing) {
@@ -70,6 +71,17 @@ pub(in crate::cli::verbs) fn installed(context: &Context) -> Vec<&'static Adapte
     home::harnesses(context.env.get(env::PATH)).into_iter().filter_map(|(name, _)| harness::named(name)).collect()
 }
 
+/// How it stands with one harness, with what loci's own settings do to its gate.
+fn stands(context: &Context, adapter: &Adapter, reach: &Reach, ground: &Ground<'_>) -> Result<(PathBuf, Standing), ConnectError> {
+    let (file, found) = check::standing(adapter, reach, ground, &others(context, adapter))?;
+    let broken = settings::load(&context.home).err().filter(|_| matches!(found, Standing::Connected | Standing::Observed));
+    Ok(broken.map_or((file, found), |error| {
+        let line = error.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        let why = format!("{line}{}; until that is right the gate refuses file tools and checks no command", error.why);
+        (error.path, Standing::Broken(why))
+    }))
+}
+
 /// How it stands with each harness that has settings of that reach; one that can't be read hides no other.
 pub(in crate::cli::verbs) fn standings(context: &Context, reach: &Reach) -> Vec<Row> {
     let user_home = user_home(context);
@@ -81,7 +93,7 @@ pub(in crate::cli::verbs) fn standings(context: &Context, reach: &Reach) -> Vec<
     };
     let one = |adapter: &'static Adapter| {
         // What a project says counts for whoever starts there.
-        let found = check::standing(adapter, reach, &ground, &others(context, adapter));
+        let found = stands(context, adapter, reach, &ground);
         (adapter, found.unwrap_or_else(|error| broken(&error, adapter, reach, context)))
     };
     // One that reads no such file can't be connected there.
@@ -93,7 +105,7 @@ pub(super) fn checked(context: &Context, only: Option<&'static Adapter>, reach: 
     let rows: Vec<Row> = match only {
         Some(adapter) => {
             let user_home = user_home(context);
-            let found = check::standing(adapter, reach, &ground(context, &user_home), &others(context, adapter));
+            let found = stands(context, adapter, reach, &ground(context, &user_home));
             vec![(adapter, found.map_err(|error| failed(error, adapter))?)]
         }
         None => standings(context, reach),
@@ -108,8 +120,9 @@ pub(super) fn checked(context: &Context, only: Option<&'static Adapter>, reach: 
     context.print(
         || {
             let cells = |(adapter, (file, standing)): &Row| {
-                let fix =
-                    matches!(standing, Standing::Differs).then(|| format!(": run `loci connect {}`", adapter.name)).unwrap_or_default();
+                let fix = matches!(standing, Standing::Differs | Standing::Gone)
+                    .then(|| format!(": run `loci connect {}`", adapter.name))
+                    .unwrap_or_default();
                 let why = standing.why().map(|why| format!(": {why}{fix}")).unwrap_or_default();
                 vec![adapter.name.to_owned(), format!("{}{why}", standing.word().replace('-', " ")), context.shown(file)]
             };
