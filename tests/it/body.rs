@@ -374,7 +374,9 @@ fn an_id_names_one_agent() {
 fn an_agent_is_made_where_it_is_found() {
     let sandbox = Sandbox::new();
     sandbox.dir("repo/.git").dir("repo/.claude/worktrees/one/.git");
-    for (dir, hint) in [("v/.loci/x", "repo/v/x"), ("v/.claude/deep/x", "repo/v/x"), (".loci", "")] {
+    for (dir, hint) in
+        [("v/.loci/x", "repo/v/x"), ("v/.claude/deep/x", "repo/v/x"), (".git/x", "repo/x"), ("v/node_modules/x", "repo/v/x"), (".loci", "")]
+    {
         let error = sandbox.loci("repo", ["new", dir, "--id", "x", "--json"]).exits(2).json();
         assert!(error["error"]["message"].as_str().unwrap().contains("where nobody looks for agents"), "{error}");
         let said = error["error"]["hint"].as_str().unwrap_or_default();

@@ -24,6 +24,7 @@ use crate::sys::lock::{Lock, LockError};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 use crate::tree::dotdirs::Dotdirs;
+use crate::tree::slot::is_foreign_folder;
 use crate::tree::{card, climb, real, settings};
 
 /// The variables that loci sets itself.
@@ -79,7 +80,9 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// Where the body can't be made; then nothing of it is there.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let dir = target(context, &args.dir)?;
-    if let Some(dotdir) = in_dotdir(&dir, &settings::load(&context.home)?.dotdirs) {
+    // One that lives there already may be added to.
+    let lives = matches!(disk::look(&dir.join(".loci/agent.md")), Ok(Some(_)));
+    if let Some(dotdir) = in_dotdir(&dir, &settings::load(&context.home)?.dotdirs).filter(|_| !lives) {
         let message = format!("failed to make {}: it lies in {}, where nobody looks for agents", shown::path(&dir), shown::path(dotdir));
         let failure = Failure::new("place", message);
         let beside = dotdir.parent().zip(dir.file_name().filter(|_| dotdir != dir));
@@ -210,10 +213,12 @@ pub(super) fn target(context: &Context, dir: &Path) -> Result<PathBuf, Failure> 
     }
 }
 
-/// The dotdir that a directory lies in or is, unless a repository of its own begins in between, as a harness keeps
+/// The dotdir, or the folder of another program, that a directory lies in or is, unless a repository of its own begins in between, as a harness keeps
 /// worktrees there.
 fn in_dotdir<'a>(dir: &'a Path, dotdirs: &Dotdirs) -> Option<&'a Path> {
-    climb::up(dir).take_while(|place| !matches!(disk::look(&place.join(".git")), Ok(Some(_)))).find(|place| dotdirs.is_one(place))
+    climb::up(dir)
+        .take_while(|place| !matches!(disk::look(&place.join(".git")), Ok(Some(_))))
+        .find(|place| dotdirs.is_one(place) || place.file_name().and_then(|name| name.to_str()).is_some_and(is_foreign_folder))
 }
 
 fn taken(context: &Context, dir: &Path, args: &Args) -> Failure {

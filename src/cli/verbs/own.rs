@@ -18,7 +18,7 @@ use crate::sys::plan::{Plan, Step};
 use crate::sys::{shown, time};
 use crate::text::name::AgentId;
 use crate::text::near::nearest;
-use crate::tree::{card, climb, dotdirs};
+use crate::tree::{card, climb, dotdirs, real};
 
 /// Make an agent the owner of a directory
 #[derive(Debug, ClapArgs)]
@@ -76,6 +76,10 @@ pub fn own(context: &Context, args: OwnArgs) -> Outcome {
         Err(_) => failure,
     })?;
     unless_inner(&dir, &args.dir)?;
+    if [Some(context.home.clone()), context.env.user_home()].into_iter().flatten().any(|home| real::real(&home, true).path == dir) {
+        let why = "it is the home, and what lies there is the human's, mail included";
+        return Err(Failure::new("path", format!("failed to own {}: {why}", shown::path(&args.dir))));
+    }
     let ground = own::ground(&dir)?;
     if let Some(answer) = already(context, &ground, &owner, &args)? {
         return Ok(answer);

@@ -81,6 +81,9 @@ fn what_is_inside_of_something_else_is_not_owned() {
     // A body that lives in a registry is a place like any.
     world.file("home/.loci/agents/c/.loci/agent.md", "---\nid: c\n---\n");
     world.loci("home/.loci/agents/c", ["own", ".", "--as", "c"]).exits(0);
+    // The home is the human's, with its mail.
+    let error = world.loci("home", ["own", ".", "--as", "bob"]).exits(2).stderr;
+    assert!(error.contains("it is the home") && !world.path("home/.loci/owner.md").exists(), "{error}");
 }
 
 #[test]
