@@ -303,5 +303,8 @@ fn one_answer_is_given() {
     let mut codes: Vec<_> = running.iter_mut().map(|child| child.wait().unwrap().code().unwrap()).collect();
     codes.sort_unstable();
     assert_eq!(codes, [0, 1, 1, 1, 1, 1]);
+    // What is done is done, whatever is said or left out.
+    let run = world.loci(PLACE, ["inbox", "done", &id]).exits(1);
+    assert!(run.stderr.contains("is done already"), "{run:?}");
     assert_eq!(listed(&world, "home/repo").0.len(), 1);
 }

@@ -38,19 +38,19 @@ pub(super) fn answer(context: &Context, mail: &Mail, id: &str, state: State, tex
     no_digest(&message)?;
     let Some(by) = author(context, mail)? else { return Ok(Answer::No) };
     let _lock = held(&mailbox, &mut message, dry_run)?;
-    if text.is_none() && !message.is_answer() {
-        return Err(Failure::new("usage", format!("failed to answer {}: its sender waits for what you changed", message.id))
-            .hint(format!("loci inbox done {} --reply 'what changed, where, and how it was checked'", message.id)));
-    }
-    if text.is_some_and(|text| text.trim().is_empty()) {
-        return Err(Failure::new("usage", "failed to answer: the text is empty"));
-    }
     if message.standing.state.is_closed() {
         if !dry_run {
             inbox::settle(&mailbox)?;
         }
         context.say(&format!("{} is {} already", message.id, message.standing.state.word()));
         return Ok(Answer::No);
+    }
+    if text.is_none() && !message.is_answer() {
+        return Err(Failure::new("usage", format!("failed to answer {}: its sender waits for what you changed", message.id))
+            .hint(format!("loci inbox done {} --reply 'what changed, where, and how it was checked'", message.id)));
+    }
+    if text.is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::new("usage", "failed to answer: the text is empty"));
     }
     if let Some(first) = text.filter(|_| !dry_run).and_then(|text| answer::begun(&message, &by, state, text)) {
         match answer::answer(&mailbox, &context.home, &message, &first.by, first.state, &first.text, time::now()) {
